@@ -1,0 +1,127 @@
+// The training run: windows, updates, evaluation, requests, until the target, a stop or a failure. Knows neither
+// recipes nor files: data, state and life signs pass through the interfaces below.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/state_view.hpp"
+#include "holdfast/dataset.hpp"
+#include "holdfast/hook.hpp"
+#include "holdfast/model.hpp"
+#include "holdfast/strategy.hpp"
+#include "plan/settings.hpp"
+
+namespace holdfast::engine {
+
+struct Progress {
+  std::int64_t update = 0;  ///< applied updates
+  std::int64_t window = 0;  ///< windows consumed since the start of the run, dropped ones included
+  std::int64_t epoch = 0;   ///< of the next window
+  std::int64_t samples_seen = 0;
+  std::int64_t no_op_windows = 0, skipped_windows = 0, skipped_samples = 0, oom_retries = 0;
+  std::optional<double> best_metric;
+  std::int64_t best_update = 0;
+  std::int64_t evals_without_improvement = 0;
+};
+
+/// One window as the observer sees it, every time (the observer limits its own rate; this must stay cheap).
+struct WindowSeen {
+  WindowReport report;
+  std::int64_t samples_seen = 0;
+  Duration data_wait{}, compute{};
+};
+
+/// Life signs. Called on the training thread; never throws.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void started(const RunFacts&, const Progress&) {}
+  virtual void window(const WindowSeen&) {}
+  virtual void evaluated(const EvalReport&, bool best) { (void)best; }
+  virtual void saved(const SaveReport&) {}
+  virtual void out_of_memory(const OomReport&) {}
+  virtual void sample_skipped(const SampleFault&) {}
+  virtual void note(std::string_view /*sentence*/) {}
+};
+
+/// Where snapshots go. Implemented with checkpoint::Store by the worker, in memory by tests.
+class Saver {
+ public:
+  virtual ~Saver() = default;
+  struct Request {
+    std::string reason, suffix;
+    bool best = false;
+    std::int64_t update = 0, epoch = 0, samples_seen = 0;
+  };
+  /// Throws Error 73/74 on failure; the trainer reports it and goes on or stops as told by `stop_on_save_error`.
+  virtual SaveReport save(const base::StateView&, const Request&) = 0;
+};
+
+/// Set from a signal watcher; read at window edges and between micro-batches.
+struct StopFlag {
+  virtual ~StopFlag() = default;
+  /// Non-null once a stop was asked for: why ("SIGTERM from pid 1"). Cheap.
+  virtual const std::string* asked() const = 0;
+};
+
+struct NamedStrategy {
+  std::string table;
+  Strategy* strategy = nullptr;
+};
+struct NamedHook {
+  std::string table;
+  Hook* hook = nullptr;
+};
+
+struct TrainerParts {
+  plan::TrainSettings settings;
+  Model* model = nullptr;
+  const Dataset* train = nullptr;
+  const Dataset* eval = nullptr;  ///< may be null
+  std::vector<NamedStrategy> strategies;
+  std::vector<NamedHook> hooks;
+  Observer* observer = nullptr;
+  Saver* saver = nullptr;
+  StopFlag* stop = nullptr;         ///< may be null
+  std::vector<std::string> on_oom;  ///< rungs of the ladder by name
+  bool stop_on_save_error = false;
+};
+
+struct Outcome {
+  ExitCode code = ExitCode::kOk;
+  std::string reason;  ///< one sentence: "target of 360 updates reached"
+  Progress progress;
+  std::vector<std::pair<std::string, double>> last_eval;
+};
+
+class Trainer {
+ public:
+  /// Checks that the parts fit (plan conflicts: Error 78, all of them together) and builds optimizer and loader.
+  explicit Trainer(TrainerParts parts);
+  ~Trainer();
+
+  /// JSON of what must match on resume: model tensors (names, shapes, dtypes), data fingerprints, seed, batch size.
+  [[nodiscard]] std::string identity() const;
+  /// Takes over a saved state. Error 78 naming the differing keys when the identity differs.
+  void restore(const base::StateView& saved);
+  /// Trains to the end. Errors of data (65), plugins (70) and device (81) are thrown after an emergency save where due.
+  Outcome run();
+  /// Evaluates once on the eval set and returns the scores (also for `holdfast eval`).
+  std::vector<std::pair<std::string, double>> evaluate();
+  /// The current state, valid until the next update.
+  base::StateView state();
+  /// Plan, owner of each field, exactness, for `validate` and `plan`.
+  [[nodiscard]] const StepPlan& step_plan() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace holdfast::engine

@@ -1,0 +1,104 @@
+// Hooks watch a run at fixed places and ask for actions from a closed set. They never touch the model. Torch-free.
+// All calls come on the training thread, in the order of the tables in the recipe's effective form.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "holdfast/component.hpp"
+#include "holdfast/options.hpp"
+
+namespace holdfast {
+
+/// What a hook may ask for. Requests of one window edge are merged; the engine acts after all hooks were heard.
+class HOLDFAST_VISIBLE Requests {
+ public:
+  void save(std::string why) { save_reason = std::move(why); }
+  /// Ends the run at this edge with `code`, after a save where the code promises one (75).
+  void stop(ExitCode code, std::string why) {
+    if (!stop_code) stop_code = code, stop_reason = std::move(why);
+  }
+  void skip_window(std::string why) { skip_reason = std::move(why); }   ///< only while a window is judged
+  void rollback(std::string why) { rollback_reason = std::move(why); }  ///< to the last good checkpoint
+  void escalate(std::string why) { escalate_reason = std::move(why); }  ///< next rung of the memory ladder
+  void release_caches() { release = true; }
+
+  std::optional<std::string> save_reason, skip_reason, rollback_reason, escalate_reason;
+  std::optional<ExitCode> stop_code;
+  std::string stop_reason;
+  bool release = false;
+};
+
+struct RunFacts {
+  std::string name;
+  std::int64_t total_updates = 0;
+  std::int64_t updates_per_epoch = 0;
+  std::int64_t start_update = 0;  ///< 0, or the update resumed from
+};
+
+/// One finished window: applied, skipped (non-finite or vetoed) or empty (weight 0).
+struct WindowReport {
+  std::int64_t update = 0;  ///< applied updates so far, this one included
+  std::int64_t window = 0;  ///< windows consumed so far, dropped ones included
+  std::int64_t epoch = 0;   ///< 0-based epoch of this window
+  bool epoch_end = false;   ///< the window was the last of its epoch
+  bool applied = false;
+  bool last = false;      ///< the run's target is reached
+  double loss = 0;        ///< mean over the units of the window
+  double weight = 0;      ///< units
+  double grad_norm = -1;  ///< before clipping; -1 where it was not computed
+  double learning_rate = 0;
+  Duration now{};  ///< monotonic time since the process began training
+};
+
+struct EvalReport {
+  std::int64_t update = 0;
+  std::vector<std::pair<std::string, double>> scores;  ///< "loss", "accuracy", ...
+};
+
+struct SaveReport {
+  std::int64_t update = 0;
+  std::string path, reason;
+  bool ok = false;
+  Duration took{}, now{};
+};
+
+struct OomReport {
+  std::int64_t update = 0;
+  std::string phase;  ///< "forward", "backward", "update", "eval"
+  std::int64_t micro_batch = 0;
+  std::string text;    ///< the allocator's words
+  std::string action;  ///< what the ladder did about it
+};
+
+struct SampleFault {
+  std::string source;      ///< file or shard
+  std::int64_t index = 0;  ///< of the sample in the data set
+  std::int64_t epoch = 0;
+  std::string reason;
+};
+enum class FaultVerdict { kUndecided, kSkip, kFail };
+
+class HOLDFAST_VISIBLE Hook : public Component {
+ public:
+  static constexpr Kind kKind = Kind::kHook;
+
+  virtual void run_begin(const RunFacts&) {}
+  virtual void window_end(const WindowReport&, Requests&) {}
+  virtual void eval_end(const EvalReport&, Requests&) {}
+  virtual void save_end(const SaveReport&) {}
+  virtual void out_of_memory(const OomReport&, Requests&) {}
+  virtual void run_end(ExitCode) {}
+  /// A sample could not be read. The first hook that decides wins; undecided means fail (exit 65).
+  virtual FaultVerdict corrupt_sample(const SampleFault&) { return FaultVerdict::kUndecided; }
+
+  /// State that must survive a resume, as a JSON object; stored in the checkpoint under the hook's table name.
+  virtual std::string state() const { return "{}"; }
+  virtual void restore(std::string_view /*json*/) {}
+};
+
+}  // namespace holdfast

@@ -1,0 +1,70 @@
+// A recipe after reading and checking: typed, complete, defaults filled in. Torch-free; knows neither plugins' code nor
+// the engine. The owner of toml++ is this folder: no toml++ type in any header.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "holdfast/component.hpp"
+#include "holdfast/options.hpp"
+#include "spec/diagnostic.hpp"
+
+namespace holdfast::spec {
+
+/// Gives the option tables of plugins; implemented by the host, and by fakes in tests.
+class Catalog {
+ public:
+  virtual ~Catalog() = default;
+  /// Null when there is no such component; `why` then says so in a sentence (plugin not found, wrong ABI, ...).
+  virtual const OptionTable* options(Kind kind, std::string_view plugin, std::string& why) = 0;
+  /// Known names of a kind, for suggestions.
+  virtual std::vector<std::string> names(Kind kind) = 0;
+};
+
+/// One plugin table: [model], [dataset.train], [strategy.NAME], [hook.NAME].
+struct PluginTable {
+  Kind kind{};
+  std::string table;   ///< "model", "dataset.train", "hook.periodic_checkpoint"
+  std::string plugin;  ///< component name
+  bool enabled = true;
+  Options options;  ///< checked against the plugin's table; empty when no catalog was given
+};
+
+struct Recipe {
+  std::string path;    ///< as the user wrote it
+  std::string folder;  ///< absolute folder of the recipe: relative paths in it start here
+  Options run, loader, train, optimizer, schedule, memory, checkpoint, supervise, metrics, log, plugins;
+  Options dataset_train, dataset_eval;  ///< the runner's own keys of these tables: shuffle, drop_last
+  std::string model_init;               ///< [model] init, absolute, or empty
+  std::optional<PluginTable> model, train_data, eval_data;
+  /// In canonical order (by name), the safe set included unless disabled. "The order of tables means nothing."
+  std::vector<PluginTable> strategies, hooks;
+  std::string effective_toml;  ///< recipe.toml of the run: every default written out, data paths absolute, ${NAME} kept
+};
+
+struct Override {
+  std::string key, value;  ///< --set a.b=v
+};
+
+struct ReadOptions {
+  std::vector<Override> overrides;
+  std::string working_folder;  ///< relative paths of overrides start here
+  Catalog* catalog = nullptr;  ///< null: plugin options are not checked (validate --no-plugins)
+};
+
+/// Reads and checks a recipe. Throws Faults (exit 78, or 66 when the file cannot be read) with every fault of the file.
+/// Runner tables are checked first, then `[plugins] search` is known and plugin tables are checked with the catalog
+/// that `make_catalog` gives.
+Recipe read_recipe(const std::string& path, const ReadOptions& options);
+
+/// `[plugins] search` of a recipe, absolute, read before the plugin host exists. Same faults as read_recipe for syntax.
+std::vector<std::string> plugin_search(const std::string& path, const ReadOptions& options);
+
+/// JSON Schema (draft-07) of the recipe, with plugin tables by plugin name where a catalog is given.
+std::string json_schema(Catalog* catalog);
+
+}  // namespace holdfast::spec
