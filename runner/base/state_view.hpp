@@ -19,13 +19,16 @@ struct TensorView {
   std::span<const std::byte> bytes;
 };
 
-/// Everything that is saved, at one window edge. `progress` is the JSON of counters, data position, best metric, hooks'
-/// and strategies' state (engine/progress); identity is what must match on resume.
+/// Everything that is saved, at one window edge; each `_json` is one JSON object.
+/// `progress_json` is covered by the digest as a whole: scaler, counters, data position, best metric, hooks' and
+/// strategies' own state; nothing that differs between two runs of the same training. `extra_json` is saved and given
+/// back beside it but never digested: plan history, times, threads, device. `identity_json` must match on resume.
 struct StateView {
   std::vector<TensorView> model;      ///< parameters and buffers
   std::vector<TensorView> optimizer;  ///< moments and step counts
   std::string progress_json;
   std::string identity_json;
+  std::string extra_json;  ///< informative; empty means {}
 };
 
 }  // namespace holdfast::base
