@@ -16,6 +16,13 @@ namespace holdfast {
 /// mtimes.
 using Fingerprint = std::string;
 
+/// Names of the usual fields. A data set may have more, or others; ready-made tasks and models look for these.
+namespace field {
+inline constexpr const char* kInput = "input";    ///< what the model sees: float32 [N, shape...]
+inline constexpr const char* kTarget = "target";  ///< what it should say: class labels are int64 [N], -100 = no label
+inline constexpr const char* kOutput = "output";  ///< what a model with one output says
+}  // namespace field
+
 struct SampleRef {
   std::int64_t index = 0;     ///< in the data set
   std::int64_t position = 0;  ///< in the epoch's order
