@@ -1,0 +1,191 @@
+// RunLog on spdlog, which stays in this file: our own sink writes to a descriptor and remembers that it failed.
+#include "base/log.hpp"
+
+#include <fcntl.h>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/base_sink.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+
+#include "base/text.hpp"
+
+namespace holdfast::base {
+namespace {
+
+namespace level = spdlog::level;
+
+enum class Style { kHuman, kColor, kJson };
+
+const char* word(level::level_enum at) {
+  switch (at) {
+    case level::debug:
+      return "debug";
+    case level::warn:
+      return "warning";
+    case level::err:
+      return "error";
+    default:
+      return "info";
+  }
+}
+
+std::string line_of(Style style, WallTime time, level::level_enum at, std::string_view text) {
+  const std::string stamp = rfc3339_utc(time);
+  if (style == Style::kJson)
+    return "{\"time\":\"" + stamp + "\",\"level\":\"" + word(at) + "\",\"text\":" + json_string(text) + "}\n";
+  std::string safe = terminal_safe(text);
+  for (std::size_t end = safe.find('\n'); end != std::string::npos; end = safe.find('\n', end + 1))
+    safe.insert(end + 1, "    ");  // no message can pretend to be a line of its own
+  std::string shown = at == level::info ? "" : std::string(word(at)) + ": ";
+  if (style == Style::kColor && at >= level::warn)
+    shown = (at == level::warn ? "\x1b[33m" : "\x1b[31m") + std::string(word(at)) + ":\x1b[0m ";
+  return stamp.substr(0, 19) + "Z " + shown + safe + "\n";
+}
+
+class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  DescriptorSink(int descriptor, bool owned, Style style, Clock& clock)
+      : descriptor_(descriptor), owned_(owned), style_(style), clock_(clock) {}
+  ~DescriptorSink() override {
+    if (owned_) ::close(descriptor_);
+  }
+  DescriptorSink(const DescriptorSink&) = delete;
+  DescriptorSink& operator=(const DescriptorSink&) = delete;
+
+  void before_line(std::function<void()> clear) {
+    const std::lock_guard lock(mutex_);
+    clear_ = std::move(clear);
+  }
+  /// The errno of the first failed write, once; then 0.
+  int take_failure() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(untold_, 0);
+  }
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    if (clear_) clear_();
+    const std::string line =
+        line_of(style_, clock_.wall(), message.level, {message.payload.data(), message.payload.size()});
+    std::string_view rest = line;
+    while (!rest.empty()) {
+      const ssize_t written = ::write(descriptor_, rest.data(), rest.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0 && failed_ == 0) failed_ = untold_ = errno;
+      if (written <= 0) return;
+      rest.remove_prefix(static_cast<std::size_t>(written));
+    }
+  }
+  void flush_() override {}
+
+  int descriptor_;
+  bool owned_;
+  Style style_;
+  Clock& clock_;
+  std::function<void()> clear_;
+  int failed_ = 0, untold_ = 0;
+};
+
+level::level_enum spdlog_level(LogLevel at) {
+  switch (at) {
+    case LogLevel::kDebug:
+      return level::debug;
+    case LogLevel::kWarn:
+      return level::warn;
+    case LogLevel::kError:
+      return level::err;
+    default:
+      return level::info;
+  }
+}
+
+}  // namespace
+
+struct RunLog::Impl {
+  Impl(const LogOptions& options, Clock& source)
+      : clock(source),
+        quiet(options.quiet),
+        terminal(std::make_shared<DescriptorSink>(options.descriptor, false,
+                                                  options.json    ? Style::kJson
+                                                  : options.color ? Style::kColor
+                                                                  : Style::kHuman,
+                                                  source)) {
+    set_level(options.level);
+  }
+
+  void set_level(LogLevel wanted) {
+    const auto at = spdlog_level(wanted);
+    lowest.store(at);
+    terminal->set_level(quiet && at < level::warn ? level::warn : at);
+  }
+
+  void write(level::level_enum at, std::string_view text) noexcept {
+    if (at < lowest.load()) return;
+    try {
+      const std::lock_guard lock(mutex);
+      pass(*terminal, at, text);
+      if (file) pass(*file, at, text);
+      tell_failures();
+    } catch (...) {
+      // Out of memory while formatting a line: training matters more than its log.
+    }
+  }
+
+  static void pass(DescriptorSink& sink, level::level_enum at, std::string_view text) {
+    if (!sink.should_log(at)) return;
+    const spdlog::details::log_msg message(spdlog::source_loc{}, spdlog::string_view_t{}, at,
+                                           spdlog::string_view_t(text.data(), text.size()));
+    sink.log(message);
+  }
+
+  void tell_failures() {
+    if (file) {
+      if (const int reason = file->take_failure())
+        pass(*terminal, level::warn,
+             "cannot write " + path + ": " + std::strerror(reason) + "; the run goes on without it");
+    }
+    const int reason = terminal->take_failure();
+    if (reason != 0 && file)
+      pass(*file, level::warn,
+           std::string("cannot write to stderr: ") + std::strerror(reason) + "; the run goes on without it");
+  }
+
+  Clock& clock;
+  bool quiet;
+  std::atomic<int> lowest{level::info};
+  std::mutex mutex;  // keeps the order of lines the same on both sinks
+  std::shared_ptr<DescriptorSink> terminal, file;
+  std::string path;
+};
+
+RunLog::RunLog(const LogOptions& options, Clock& clock) : impl_(std::make_unique<Impl>(options, clock)) {}
+RunLog::~RunLog() = default;
+
+bool RunLog::open_file(const std::string& path) {
+  // O_NONBLOCK: a FIFO in its place must not hang the start.
+  const int descriptor =
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+  if (descriptor < 0) {
+    const std::string reason = std::strerror(errno);
+    warn("cannot write " + path + ": " + reason + "; the run goes on without it");
+    return false;
+  }
+  const std::lock_guard lock(impl_->mutex);
+  impl_->file = std::make_shared<DescriptorSink>(descriptor, true, Style::kHuman, impl_->clock);
+  impl_->file->set_level(level::debug);
+  impl_->path = path;
+  return true;
+}
+
+void RunLog::set_level(LogLevel level) { impl_->set_level(level); }
+void RunLog::before_line(std::function<void()> clear) { impl_->terminal->before_line(std::move(clear)); }
+
+void RunLog::debug(std::string_view text) { impl_->write(level::debug, text); }
+void RunLog::info(std::string_view text) { impl_->write(level::info, text); }
+void RunLog::warn(std::string_view text) { impl_->write(level::warn, text); }
+void RunLog::error(std::string_view text) { impl_->write(level::err, text); }
+
+}  // namespace holdfast::base

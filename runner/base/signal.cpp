@@ -1,0 +1,147 @@
+// The watcher: a thread that polls a signalfd and an eventfd for its end.
+#include "base/signal.hpp"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "holdfast/exit_code.hpp"
+
+namespace holdfast::base {
+namespace {
+
+constexpr std::chrono::milliseconds kSameRequest{100};
+
+sigset_t watched() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  struct sigaction hangup {};
+  ::sigaction(SIGHUP, nullptr, &hangup);
+  // A blocked signal is queued even when it is ignored, so one from nohup must stay out of the set.
+  if (hangup.sa_handler != SIG_IGN) sigaddset(&set, SIGHUP);
+  return set;
+}
+
+std::string describe(const signalfd_siginfo& info) {
+  const std::string name = info.ssi_signo == SIGINT ? "SIGINT" : info.ssi_signo == SIGHUP ? "SIGHUP" : "SIGTERM";
+  return info.ssi_code == SI_KERNEL ? name + " from the terminal" : name + " from pid " + std::to_string(info.ssi_pid);
+}
+
+int checked(int descriptor, const char* what) {
+  if (descriptor < 0) throw std::system_error(errno, std::generic_category(), what);
+  return descriptor;
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() { ::close(fd_); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+}  // namespace
+
+void block_signals() {
+  const sigset_t set = watched();
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+}
+
+void restore_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGHUP);
+  ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  ::signal(SIGPIPE, SIG_DFL);
+}
+
+struct SignalWatcher::Impl {
+  explicit Impl(std::function<void(const std::string&)> first)
+      : on_first(std::move(first)),
+        signals(signal_descriptor()),
+        end(checked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd")),
+        thread([this] { watch(); }) {}
+
+  ~Impl() {
+    const std::uint64_t one = 1;
+    while (::write(end.get(), &one, sizeof one) < 0 && errno == EINTR) {
+    }
+    thread.join();
+  }
+
+  static int signal_descriptor() {
+    const sigset_t set = watched();
+    return checked(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), "signalfd");
+  }
+
+  void watch() {
+    while (true) {
+      pollfd wanted[] = {{signals.get(), POLLIN, 0}, {end.get(), POLLIN, 0}};
+      if (::poll(wanted, 2, -1) < 0) continue;  // EINTR: a debugger or SIGCONT
+      signalfd_siginfo info{};
+      while (::read(signals.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) take(info);
+      if (wanted[1].revents != 0) return;
+    }
+  }
+
+  void take(const signalfd_siginfo& info) {
+    const auto now = std::chrono::steady_clock::now();
+    if (asked.load(std::memory_order_relaxed) == nullptr) {
+      text = describe(info);
+      first_at = now;
+      asked.store(&text, std::memory_order_release);
+      if (on_first) on_first(text);
+    } else if (now - first_at >= kSameRequest) {
+      leave(describe(info));
+    }
+  }
+
+  [[noreturn]] void leave(const std::string& second) const {
+    const bool safe = saved.load(std::memory_order_acquire);
+    const std::string line = "holdfast: " + second + ", the second stop request: leaving at once, " +
+                             (safe ? "the state was saved\n" : "without a new checkpoint\n");
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+    ::_exit(static_cast<int>(safe ? ExitCode::kStoppedAfterSave : ExitCode::kStoppedWithoutSave));
+  }
+
+  std::function<void(const std::string&)> on_first;
+  std::string text;  // written once by the thread, before `asked` is published
+  std::atomic<const std::string*> asked{nullptr};
+  std::atomic<bool> saved{false};
+  std::chrono::steady_clock::time_point first_at;
+  Descriptor signals, end;
+  std::thread thread;  // last: starts when everything else is there
+};
+
+SignalWatcher::SignalWatcher(std::function<void(const std::string&)> on_first)
+    : impl_(std::make_unique<Impl>(std::move(on_first))) {}
+SignalWatcher::~SignalWatcher() = default;
+
+const std::string* SignalWatcher::asked() const noexcept { return impl_->asked.load(std::memory_order_acquire); }
+
+void SignalWatcher::note_saved() noexcept {
+  // A checkpoint from before the request says nothing about the state that the stop would lose.
+  if (asked() != nullptr) impl_->saved.store(true, std::memory_order_release);
+}
+
+}  // namespace holdfast::base

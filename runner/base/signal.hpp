@@ -1,0 +1,43 @@
+// Stop requests by signal: SIGINT, SIGTERM and SIGHUP as a flag with a text. Knows nothing of checkpoints beyond
+// "one was completed since".
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace holdfast::base {
+
+/// First thing in main, before any thread exists: blocks SIGINT, SIGTERM and SIGHUP in this and all later threads, so
+/// that only the watcher takes them, and ignores SIGPIPE (a closed pipe is then an error of write). A SIGHUP that was
+/// ignored when the process started (nohup) stays ignored.
+void block_signals();
+/// Undoes block_signals in a child between fork and exec. Async-signal-safe.
+void restore_signals();
+
+/// Takes the signals on a thread of its own. One at a time in a process, after block_signals().
+///
+/// The first signal sets the flag. A second one leaves at once, by _exit without unwinding: code 75 when note_saved()
+/// was called after the first, otherwise 87 (stopped without a checkpoint). One that arrives within 100 ms of the first
+/// is the same request: timeout(1) and Slurm signal both the process and its group.
+class SignalWatcher {
+ public:
+  /// `on_first` runs once, on the watcher's thread; it must not throw. Throws std::system_error without descriptors or
+  /// threads.
+  explicit SignalWatcher(std::function<void(const std::string&)> on_first = {});
+  ~SignalWatcher();
+  SignalWatcher(const SignalWatcher&) = delete;
+  SignalWatcher& operator=(const SignalWatcher&) = delete;
+
+  /// Null until the first signal, then "SIGTERM from pid 123", or "SIGINT from the terminal". Stays valid as long as
+  /// the watcher. Any thread, cheap: one atomic load.
+  [[nodiscard]] const std::string* asked() const noexcept;
+  /// A checkpoint of the present state is in place; a second signal now loses nothing. Any thread.
+  void note_saved() noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace holdfast::base
