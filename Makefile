@@ -1,0 +1,59 @@
+# The front door. Two commands do everything: `make quickstart` and `make check`. The work is in runner/setup.
+SHELL := /bin/bash
+SETUP := runner/setup
+PREFIX ?= /usr/local
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+.PHONY: help quickstart check check-full setup build fast format tidy data install bench clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@echo
+	@echo "  HOLDFAST_TORCH=/path   use this LibTorch (2.13.0 CPU, 2.14.1 CUDA) instead of looking for one"
+	@echo "  HOLDFAST_JOBS=N        compilers at a time"
+
+quickstart: ## set up, build, train on the bundled digits
+	@$(SETUP)/setup.sh
+	@$(SETUP)/build.sh release
+	@build/release/holdfast run configs/digits.toml
+
+check: ## set up, build, run the tests
+	@$(SETUP)/setup.sh
+	@$(SETUP)/build.sh release
+	@$(SETUP)/test.sh release
+
+check-full: check ## check, and the sanitizers and clang-tidy on the half without LibTorch
+	@for preset in asan tsan; do $(SETUP)/build.sh $$preset && $(SETUP)/test.sh $$preset || exit 1; done
+	@$(SETUP)/tidy.sh
+
+setup: ## bring in what is missing (Debian packages, LibTorch, Python tools)
+	@$(SETUP)/setup.sh
+
+build: ## set up and build build/release
+	@$(SETUP)/setup.sh
+	@$(SETUP)/build.sh release
+
+fast: ## build and test the half without LibTorch, in build/fast
+	@$(SETUP)/setup.sh packages
+	@$(SETUP)/build.sh fast
+	@$(SETUP)/test.sh fast
+
+format: ## format every C++ file with the pinned clang-format
+	@$(SETUP)/format.sh
+
+tidy: ## clang-tidy on the half without LibTorch
+	@$(SETUP)/tidy.sh
+
+data: ## fetch MNIST into data/mnist
+	@$(SETUP)/data.sh
+
+install: build ## install below PREFIX (default /usr/local)
+	@cmake --install build/release --prefix "$(abspath $(PREFIX))" >build/setup/install.log
+	@echo "installed below $(abspath $(PREFIX)): $(abspath $(PREFIX))/bin/holdfast"
+
+bench: build ## compare the training loop with a bare LibTorch loop
+	@ninja -C build/release bench
+
+clean: ## remove the build folders; the cache outside the tree stays
+	@rm -rf build

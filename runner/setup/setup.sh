@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Brings in what is missing, and nothing else: setup.sh [packages] [torch] [tools]; all three without arguments.
+# What was found is written to build/setup.cmake, which CMake reads before anything else.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=runner/setup/say.sh
+source "$here/say.sh"
+# shellcheck source=runner/setup/packages.sh
+source "$here/packages.sh"
+# shellcheck source=runner/setup/python.sh
+source "$here/python.sh"
+# shellcheck source=runner/setup/torch.sh
+source "$here/torch.sh"
+
+wants() { [[ " ${parts[*]} " == *" $1 "* ]]; }
+
+# Python with the test tools; sees the torch that the build uses, if that is a Python one. One environment for each
+# torch, so that clones with different ones do not disturb each other.
+find_tools() {
+  local base requirements=$root/runner/setup/requirements.txt key
+  base=${torch_python:-$(base_python)}
+  key=$("$base" -c 'import sys, zlib; print("%08x" % zlib.crc32(open(sys.argv[1], "rb").read() + (sys.version + sys.argv[2]).encode()))' \
+    "$requirements" "$torch_site")
+  local venv=$cache/tools-$key
+  make_venv "$venv" "$base" "$key" "test tools" -r "$requirements"
+  tools_python=$venv/bin/python
+  local link
+  link=$(site_of "$tools_python")/holdfast-torch.pth
+  if [[ -n $torch_site && ! -f $link ]]; then
+    printf '%s\n' "$torch_site" >"$link.$$"
+    mv "$link.$$" "$link"
+  fi
+}
+
+write_answers() {
+  local answers=$root/build/setup.cmake text
+  text="# Written by runner/setup/setup.sh: where the things lie that the build needs.
+set(Torch_DIR \"$torch_prefix/share/cmake/Torch\" CACHE PATH \"LibTorch's CMake files\" FORCE)
+set(HOLDFAST_PYTHON \"$tools_python\" CACHE FILEPATH \"Python of the tests\" FORCE)
+set(HOLDFAST_PYTHON_TORCH \"${torch_site:+ON}\" CACHE BOOL \"Whether that Python imports torch\" FORCE)"
+  mkdir -p "$root/build"
+  if [[ ! -f $answers || $(<"$answers") != "$text" ]]; then
+    printf '%s\n' "$text" >"$answers"
+  fi
+}
+
+parts=("$@")
+((${#parts[@]})) || parts=(packages torch tools)
+tools_python=''
+if wants packages; then need_packages "${build_packages[@]}"; fi
+if wants torch; then find_torch; fi
+if wants tools; then find_tools; fi
+if wants torch; then write_answers; fi
+say "set-up: nothing is missing"
