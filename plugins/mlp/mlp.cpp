@@ -90,7 +90,7 @@ void Mlp::declare(OptionTable& options) {
 }
 
 Mlp::Mlp(const Options& options, const Context& context)
-    : ModuleModel(build(options, context), task::Classification::from(context)),
+    : ModuleModel{build(options, context), task::Classification::from(context)},  // braces: in this order
       drops_(options.number("dropout") > 0) {}
 
 Traits Mlp::traits() const {
