@@ -1,0 +1,52 @@
+// The guard at the plugin border: whatever a plugin throws becomes a sentence with the plugin's name and the call.
+// Torch-free: exceptions that the caller must see as they are, c10::OutOfMemoryError above all, are named by the
+// caller.
+#pragma once
+
+#include <cxxabi.h>
+
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <typeinfo>
+#include <utility>
+
+#include "holdfast/error.hpp"
+
+namespace holdfast::base {
+
+/// The Error (70, [plugin.threw]) for an exception out of `call`: "plugin 'x': forward threw: <text>". A LibTorch
+/// backtrace at the end of the text is cut.
+[[nodiscard]] inline Error plugin_failure(std::string_view plugin, std::string_view call, std::string_view text) {
+  text = text.substr(0, text.find("\nException raised from "));
+  return {ExitCode::kBug, "plugin.threw", "",
+          "plugin '" + std::string(plugin) + "': " + std::string(call) + " threw: " + std::string(text),
+          "this is a fault of the plugin, not of the recipe; report it to its author"};
+}
+
+/// Calls `function()` and returns its result. Passed through unchanged: holdfast::Error (it has its own code),
+/// std::bad_alloc, thread cancellation and every type of `Pass`; anything else is thrown as plugin_failure.
+///   guard<c10::OutOfMemoryError>("mlp", "forward", [&] { return model.forward(batch, segments); });
+/// Costs nothing unless something is thrown: no allocation, no copy of the names, table-driven unwinding.
+template <class... Pass, class Function>
+decltype(auto) guard(std::string_view plugin, std::string_view call, Function&& function) {
+  try {
+    return std::forward<Function>(function)();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const abi::__forced_unwind&) {
+    throw;
+  } catch (const std::exception& failure) {
+    if ((... || (dynamic_cast<const Pass*>(&failure) != nullptr))) throw;
+    throw plugin_failure(plugin, call, failure.what());
+  } catch (...) {
+    const std::type_info* type = abi::__cxa_current_exception_type();
+    throw plugin_failure(plugin, call,
+                         "something that is no std::exception" + (type ? " (" + std::string(type->name()) + ")" : ""));
+  }
+}
+
+}  // namespace holdfast::base

@@ -1,0 +1,31 @@
+// Names of components and plugin files: which are allowed, and how one leads to the other.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "holdfast/component.hpp"
+
+namespace holdfast::host {
+
+/// "model", "dataset", "strategy", "hook", as recipes write them.
+std::string_view kind_name(Kind kind);
+
+/// 1 to 63 characters of [a-z0-9_]: such a name cannot leave its folder.
+bool is_component_name(std::string_view name);
+/// Throws Error 80 [plugin.bad_name] unless is_component_name.
+void require_component_name(std::string_view name);
+
+/// "convnet" → "libholdfast_convnet.so".
+std::string plugin_file_name(std::string_view name);
+/// "libholdfast_convnet.so" → "convnet"; empty for any other file.
+std::string component_of_file(std::string_view file_name);
+
+/// The candidate fewest edits away (optimal string alignment), or empty when none is within a third of the length.
+std::string nearest_name(std::string_view wanted, std::span<const std::string> candidates);
+
+/// Text for one line of a terminal: control characters as \xNN, at most `limit` bytes.
+std::string printable(std::string_view text, std::size_t limit = 200);
+
+}  // namespace holdfast::host
