@@ -1,0 +1,42 @@
+// What the user asked for, parsed: one value for all commands, shared by the front and the worker. Owner of CLI11.
+// Torch-free; knows no recipe and no file.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "holdfast/error.hpp"
+
+namespace holdfast::app {
+
+enum class Command { kRun, kValidate, kPlan, kEval, kInspect, kStatus, kPlugins, kSchema, kVersion, kHelp };
+enum class OnLocked { kFail, kSkip, kWait };
+
+struct CommandLine {
+  Command command = Command::kHelp;
+  std::vector<std::string> targets;      ///< SPEC..., RUN_DIR, PATH, DIR or plugin NAME
+  std::vector<std::string> sets;         ///< --set a.b=v, unparsed
+  std::vector<std::string> plugin_dirs;  ///< --plugin-dir
+  std::string resume = "auto";           ///< auto, never or the path of a checkpoint
+  std::string output;                    ///< --output: the run home; empty: the recipe's
+  std::string checkpoint = "final";      ///< eval: final, best or a path
+  std::string check;                     ///< plugins --check FILE
+  OnLocked on_locked = OnLocked::kFail;
+  bool fresh = false;       ///< --new
+  bool quiet = false;       ///< nothing on success
+  bool json_log = false;    ///< --log-format json
+  bool json = false;        ///< --json
+  bool no_plugins = false;  ///< validate --no-plugins
+  bool data = false;        ///< validate --data
+  std::string help;         ///< kHelp: the text to print
+};
+
+/// Parses the arguments after the program's name. Options may stand before or after SPEC. `--help` gives kHelp with the
+/// text. Throws Error 64 whose hint names the help to read.
+CommandLine parse_command_line(const std::vector<std::string>& arguments);
+
+/// The arguments that make the same command for one target: parse_command_line reads them back. Used to start a worker.
+std::vector<std::string> arguments_of(const CommandLine& line, const std::string& target);
+
+}  // namespace holdfast::app

@@ -1,0 +1,88 @@
+// Texts of --help. Exit codes come from the one table in base.
+#include "app/command/help.hpp"
+
+#include <array>
+#include <cstdio>
+
+#include "base/exit_codes.hpp"
+
+namespace holdfast::app {
+namespace {
+
+constexpr std::array kRows = {
+    CommandRow{Command::kRun, "run", "Train: run each recipe in turn, or continue a run folder",
+               "Examples:\n"
+               "  holdfast run configs/digits.toml\n"
+               "  holdfast run configs/digits.toml --set optimizer.lr=3e-4 --set train.epochs=40\n"
+               "  holdfast run runs/digits                  continue the newest generation\n"
+               "  holdfast run a.toml b.toml c.toml         one process each; a failing one does not stop the rest\n\n"
+               "Run again after an interruption: the newest good checkpoint is found and training goes on.\n"
+               "With several recipes the exit code is that of the first one that failed; SIGINT or SIGTERM stops the\n"
+               "current one after saving and starts no other.",
+               true},
+    CommandRow{Command::kValidate, "validate", "Check everything that can be checked without training",
+               "Examples:\n"
+               "  holdfast validate configs/digits.toml\n"
+               "  holdfast validate configs/digits.toml --data        also read every sample once\n"
+               "  holdfast validate untrusted.toml --no-plugins       run no plugin's code",
+               true},
+    CommandRow{Command::kPlan, "plan", "Show how an update will be computed, who chose it, and what is exact",
+               "Example:\n  holdfast plan configs/digits.toml", true},
+    CommandRow{Command::kEval, "eval", "Evaluate a run on its eval data set",
+               "Examples:\n"
+               "  holdfast eval runs/digits\n"
+               "  holdfast eval runs/digits --checkpoint best\n"
+               "  holdfast eval runs/digits --set dataset.eval.images=other.gz --set dataset.eval.labels=l.gz",
+               true},
+    CommandRow{Command::kInspect, "inspect", "Show a checkpoint: counters, tensors, digests; every checksum is verified",
+               "Examples:\n"
+               "  holdfast inspect runs/digits\n"
+               "  holdfast inspect runs/digits/current/checkpoints/latest --json",
+               false},
+    CommandRow{Command::kStatus, "status", "A table of all runs below a folder", "Example:\n  holdfast status runs",
+               false},
+    CommandRow{Command::kPlugins, "plugins", "List plugins, or one plugin's options",
+               "Examples:\n"
+               "  holdfast plugins\n"
+               "  holdfast plugins mlp\n"
+               "  holdfast plugins --check build/libholdfast_lstm.so",
+               true},
+    CommandRow{Command::kSchema, "schema", "Print the JSON Schema of recipes, for editors",
+               "Example:\n  holdfast schema > run.schema.json", true},
+};
+
+constexpr std::array<std::string_view, 5> kUnbuiltCommands = {"report", "why", "doctor", "checkpoint", "metrics"};
+constexpr std::array<std::string_view, 3> kUnbuiltOptions = {"--supervise", "--retry", "--measure"};
+
+}  // namespace
+
+std::span<const CommandRow> command_rows() { return kRows; }
+std::span<const std::string_view> unbuilt_commands() { return kUnbuiltCommands; }
+std::span<const std::string_view> unbuilt_options() { return kUnbuiltOptions; }
+
+std::string overview() {
+  std::string text =
+      "holdfast trains LibTorch models from a TOML recipe and does not let go.\n\n"
+      "Usage: holdfast COMMAND ...\n\nCommands:\n";
+  char line[160];
+  for (const auto& row : kRows) {
+    std::snprintf(line, sizeof line, "  %-10.*s %.*s\n", static_cast<int>(row.name.size()), row.name.data(),
+                  static_cast<int>(row.summary.size()), row.summary.data());
+    text += line;
+  }
+  text +=
+      "  version    Print the version\n"
+      "  help       This text; `holdfast COMMAND --help` shows a command's options and examples\n\n"
+      "Examples:\n"
+      "  holdfast run configs/digits.toml\n"
+      "  holdfast eval runs/digits --checkpoint best\n\n"
+      "Exit codes:\n";
+  for (const auto& row : base::exit_codes()) {
+    std::snprintf(line, sizeof line, "  %2d  %.*s\n", static_cast<int>(row.code), static_cast<int>(row.meaning.size()),
+                  row.meaning.data());
+    text += line;
+  }
+  return text;
+}
+
+}  // namespace holdfast::app

@@ -1,0 +1,15 @@
+// The version of this build, for people.
+#pragma once
+
+#include <string>
+
+#include "holdfast/abi.hpp"
+
+namespace holdfast::app {
+
+inline std::string version_text() {
+  return std::string("holdfast ") + HOLDFAST_VERSION + " (LibTorch " + HOLDFAST_TORCH_VERSION + ", plugin ABI " +
+         std::to_string(HOLDFAST_ABI) + ")\n";
+}
+
+}  // namespace holdfast::app

@@ -1,0 +1,98 @@
+// What the world sees of a run while it works: status.json, events.jsonl, the progress line and the log's sentences.
+// Torch-free; knows neither engine nor recipe. Called on the training thread; nothing here throws or ends a run.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "holdfast/hook.hpp"
+#include "telemetry/console.hpp"
+#include "telemetry/event_log.hpp"
+#include "telemetry/status.hpp"
+
+namespace holdfast::telemetry {
+
+struct LifeSignsSettings {
+  std::string folder;      ///< the generation, absolute
+  std::string run;         ///< the run's name
+  std::string generation;  ///< the generation's name
+  int attempt = 1;
+  std::int64_t epochs = 0;  ///< of the recipe; 0 where the target is a number of updates
+  Duration every = std::chrono::seconds(1);
+  ConsoleMode console = ConsoleMode::kLines;
+  int console_file = 2;
+  base::RunLog* log = nullptr;  ///< where sentences go; required, outlives this object
+  const base::Clock* clock = nullptr;  ///< null: the machine's
+};
+
+struct StartFacts {
+  std::int64_t update = 0, epoch = 0, samples_seen = 0;
+  std::int64_t total_updates = 0, updates_per_epoch = 0;
+  std::string from;  ///< checkpoint resumed from; empty at a fresh start
+};
+
+class LifeSigns {
+ public:
+  explicit LifeSigns(LifeSignsSettings settings);
+  ~LifeSigns();
+  LifeSigns(const LifeSigns&) = delete;
+  LifeSigns& operator=(const LifeSigns&) = delete;
+
+  void started(const StartFacts&);
+  /// The hot path: adds to sums and compares two numbers; files and lines only when `every` has passed.
+  void window(const WindowReport& report, std::int64_t samples_seen, Duration data_wait) {
+    last_ = report;
+    samples_seen_ = samples_seen;
+    sums_.windows += 1;
+    sums_.data_wait += data_wait;
+    if (report.applied) sums_.applied += 1, sums_.loss += report.loss, sums_.grad_norm += report.grad_norm;
+    if (!report.applied) dropped(report);
+    if (report.now >= next_beat_) beat(report.now);
+  }
+  void evaluated(const EvalReport&, bool best);
+  void saved(const SaveReport&);
+  void out_of_memory(const OomReport&);
+  void sample_skipped(const SampleFault&);
+  /// The stop that was asked for, before it is carried out.
+  void signalled(std::string_view why);
+  void note(std::string_view sentence);
+  /// The last word: status, event, and the end of the progress line. Later calls do nothing.
+  void ended(ExitCode code, std::string_view reason);
+
+  [[nodiscard]] const Status& status() const { return status_; }
+  [[nodiscard]] std::int64_t lost_events() const { return events_.lost(); }
+
+ private:
+  struct Sums {
+    std::int64_t windows = 0, applied = 0;
+    double loss = 0, grad_norm = 0;
+    Duration data_wait{};
+  };
+  void beat(Duration now);
+  void dropped(const WindowReport&);
+  void event(std::string_view name, const EventFields& fields);
+  void show(bool redraw_only);
+  void publish();
+  [[nodiscard]] std::string time() const;
+
+  LifeSignsSettings settings_;
+  const base::Clock& clock_;
+  EventLog events_;
+  Console console_;
+  Status status_;
+  WindowReport last_;
+  Sums sums_;
+  std::int64_t samples_seen_ = 0;
+  Duration next_beat_{}, next_line_{}, beat_at_{};
+  std::int64_t beat_update_ = 0, skip_lines_ = 0;
+  double rate_ = 0;
+  bool told_lost_ = false, ended_ = false;
+};
+
+}  // namespace holdfast::telemetry
