@@ -32,7 +32,7 @@ std::string system_text(int code) { return std::generic_category().message(code)
 
 /// Cuts what follows the last new line: a writer killed in mid-line left it.
 void cut_half_line(int file) {
-  struct stat info{};
+  struct stat info {};
   if (fstat(file, &info) != 0) return;
   off_t end = info.st_size;
   std::array<char, 4096> block{};
@@ -71,7 +71,7 @@ EventLog::~EventLog() {
 
 bool EventLog::write_line(const std::string& line) {
   if (file_ < 0) return false;
-  struct stat before{};
+  struct stat before {};
   if (fstat(file_, &before) != 0) return failure_ = system_text(errno), false;
   const ssize_t written = write(file_, line.data(), line.size());
   if (written == static_cast<ssize_t>(line.size())) return true;

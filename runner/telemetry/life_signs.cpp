@@ -58,7 +58,8 @@ std::string LifeSigns::time() const { return base::rfc3339_utc(clock_.wall()); }
 void LifeSigns::event(std::string_view name, const EventFields& fields) {
   if (events_.append(time(), name, fields) || told_lost_) return;
   told_lost_ = true;
-  settings_.log->warn("events.jsonl cannot be written (" + events_.failure() + "); training goes on, lost events are counted");
+  settings_.log->warn("events.jsonl cannot be written (" + events_.failure() +
+                      "); training goes on, lost events are counted");
 }
 
 void LifeSigns::publish() {
@@ -149,7 +150,7 @@ void LifeSigns::evaluated(const EvalReport& report, bool best) {
   for (const auto& [name, value] : report.scores) fields.emplace_back(name, value);
   event("eval", fields);
   settings_.log->info("evaluated at update " + std::to_string(report.update) + ": " + scores_text(report.scores) +
-             (best ? " (best so far)" : ""));
+                      (best ? " (best so far)" : ""));
   show(true);
 }
 
@@ -160,7 +161,8 @@ void LifeSigns::saved(const SaveReport& report) {
                        {"ok", report.ok},
                        {"seconds", seconds(report.took)}});
   if (!report.ok)
-    settings_.log->warn("the checkpoint of update " + std::to_string(report.update) + " could not be written; the older ones stay");
+    settings_.log->warn("the checkpoint of update " + std::to_string(report.update) +
+                        " could not be written; the older ones stay");
   show(true);
 }
 
@@ -170,7 +172,8 @@ void LifeSigns::out_of_memory(const OomReport& report) {
                 {"micro_batch", report.micro_batch},
                 {"text", report.text},
                 {"action", report.action}});
-  settings_.log->warn("out of memory in " + report.phase + " of update " + std::to_string(report.update) + ": " + report.action);
+  settings_.log->warn("out of memory in " + report.phase + " of update " + std::to_string(report.update) + ": " +
+                      report.action);
 }
 
 void LifeSigns::sample_skipped(const SampleFault& fault) {
@@ -182,7 +185,7 @@ void LifeSigns::sample_skipped(const SampleFault& fault) {
                  {"epoch", fault.epoch},
                  {"reason", fault.reason}});
   settings_.log->warn("skipped sample " + std::to_string(fault.index) + " of " + fault.source + ": " + fault.reason +
-             (skip_lines_ == kSkipLines ? " (further skips are only counted)" : ""));
+                      (skip_lines_ == kSkipLines ? " (further skips are only counted)" : ""));
 }
 
 void LifeSigns::signalled(std::string_view why) {

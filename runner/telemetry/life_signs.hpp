@@ -27,7 +27,7 @@ struct LifeSignsSettings {
   Duration every = std::chrono::seconds(1);
   ConsoleMode console = ConsoleMode::kLines;
   int console_file = 2;
-  base::RunLog* log = nullptr;  ///< where sentences go; required, outlives this object
+  base::RunLog* log = nullptr;         ///< where sentences go; required, outlives this object
   const base::Clock* clock = nullptr;  ///< null: the machine's
 };
 

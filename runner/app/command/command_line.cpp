@@ -132,16 +132,33 @@ CommandLine parse_options(const CommandRow& row, const std::vector<std::string>&
   std::string on_locked = "fail", log_format = "human";
   CLI::App app{std::string(row.summary), where}, other{"", ""}, unused{"", ""};
   switch (row.command) {
-    case Command::kRun: declare_run(app, line, on_locked, log_format); break;
-    case Command::kValidate: declare_recipe_readers(app, other, line); break;
-    case Command::kPlan: declare_recipe_readers(other, app, line); break;
-    case Command::kEval: declare_folder_readers(app, other, unused, line); break;
-    case Command::kInspect: declare_folder_readers(other, app, unused, line); break;
-    case Command::kStatus: declare_folder_readers(other, unused, app, line); break;
-    case Command::kPlugins: declare_plugin_readers(app, other, line); break;
-    case Command::kSchema: declare_plugin_readers(other, app, line); break;
+    case Command::kRun:
+      declare_run(app, line, on_locked, log_format);
+      break;
+    case Command::kValidate:
+      declare_recipe_readers(app, other, line);
+      break;
+    case Command::kPlan:
+      declare_recipe_readers(other, app, line);
+      break;
+    case Command::kEval:
+      declare_folder_readers(app, other, unused, line);
+      break;
+    case Command::kInspect:
+      declare_folder_readers(other, app, unused, line);
+      break;
+    case Command::kStatus:
+      declare_folder_readers(other, unused, app, line);
+      break;
+    case Command::kPlugins:
+      declare_plugin_readers(app, other, line);
+      break;
+    case Command::kSchema:
+      declare_plugin_readers(other, app, line);
+      break;
     case Command::kVersion:
-    case Command::kHelp: break;
+    case Command::kHelp:
+      break;
   }
   app.get_formatter()->column_width(34);
   app.footer(std::string(row.footer));
@@ -193,8 +210,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
     refuse_unbuilt_options("holdfast " + word, rest);
     return parse_options(row, rest);
   }
-  if (word.starts_with("-"))
-    usage_fault("holdfast", "option_first", "the command comes first, got '" + word + "'");
+  if (word.starts_with("-")) usage_fault("holdfast", "option_first", "the command comes first, got '" + word + "'");
   usage_fault("holdfast", "unknown_command", "there is no command '" + word + "'" + did_you_mean(word, known));
 }
 

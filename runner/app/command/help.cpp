@@ -34,7 +34,8 @@ constexpr std::array kRows = {
                "  holdfast eval runs/digits --checkpoint best\n"
                "  holdfast eval runs/digits --set dataset.eval.images=other.gz --set dataset.eval.labels=l.gz",
                true},
-    CommandRow{Command::kInspect, "inspect", "Show a checkpoint: counters, tensors, digests; every checksum is verified",
+    CommandRow{Command::kInspect, "inspect",
+               "Show a checkpoint: counters, tensors, digests; every checksum is verified",
                "Examples:\n"
                "  holdfast inspect runs/digits\n"
                "  holdfast inspect runs/digits/current/checkpoints/latest --json",

@@ -45,12 +45,16 @@ pid_t start(const Job& job) {
 /// The exit code that a death by signal stands for. SIGKILL names no cause: an OOM killer would need evidence.
 ExitCode code_of_signal(int number) {
   switch (number) {
-    case SIGKILL: return ExitCode::kKilled;
-    case SIGBUS: return ExitCode::kSharedMemory;
+    case SIGKILL:
+      return ExitCode::kKilled;
+    case SIGBUS:
+      return ExitCode::kSharedMemory;
     case SIGTERM:
     case SIGINT:
-    case SIGHUP: return ExitCode::kStoppedWithoutSave;
-    default: return ExitCode::kBug;
+    case SIGHUP:
+      return ExitCode::kStoppedWithoutSave;
+    default:
+      return ExitCode::kBug;
   }
 }
 

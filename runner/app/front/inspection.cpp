@@ -48,11 +48,11 @@ checkpoint::Inspection inspect_path(const std::string& path) {
 }
 
 std::string inspection_text(const checkpoint::Inspection& found) {
-  std::string text = base::terminal_safe_line(found.path) + "\n  update " + std::to_string(found.counters.update) +
-                     ", epoch " + std::to_string(found.counters.epoch) + ", " +
-                     base::human_count(found.counters.samples_seen) + " samples seen\n  saved: " +
-                     base::terminal_safe_line(found.reason) + ", run " + base::terminal_safe_line(found.run_id) +
-                     "\n  digest " + found.digest + "\n  every checksum is right\n\n";
+  std::string text =
+      base::terminal_safe_line(found.path) + "\n  update " + std::to_string(found.counters.update) + ", epoch " +
+      std::to_string(found.counters.epoch) + ", " + base::human_count(found.counters.samples_seen) +
+      " samples seen\n  saved: " + base::terminal_safe_line(found.reason) + ", run " +
+      base::terminal_safe_line(found.run_id) + "\n  digest " + found.digest + "\n  every checksum is right\n\n";
   std::size_t names = 6, types = 5, shapes = 5;
   for (const auto& tensor : found.tensors) {
     names = std::max(names, tensor.name.size());

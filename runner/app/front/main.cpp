@@ -53,8 +53,10 @@ int batch(const CommandLine& line, const std::string& worker) {
 
 int dispatch(const CommandLine& line) {
   switch (line.command) {
-    case Command::kHelp: return print(line.help), 0;
-    case Command::kVersion: return print(version_text()), 0;
+    case Command::kHelp:
+      return print(line.help), 0;
+    case Command::kVersion:
+      return print(version_text()), 0;
     case Command::kInspect: {
       const auto found = inspect_path(line.targets.front());
       return print(line.json ? inspection_json(found) : inspection_text(found)), 0;
@@ -63,7 +65,8 @@ int dispatch(const CommandLine& line) {
       const auto runs = find_runs(line.targets.front());
       return print(line.json ? run_json(runs) : run_table(runs)), 0;
     }
-    default: break;
+    default:
+      break;
   }
   const std::string worker = worker_of(own_path());
   if (line.command == Command::kRun && line.targets.size() > 1) return batch(line, worker);

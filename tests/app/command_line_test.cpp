@@ -1,0 +1,99 @@
+#include "app/command/command_line.hpp"
+
+#include <doctest/doctest.h>
+
+#include "app/command/help.hpp"
+#include "base/exit_codes.hpp"
+
+using namespace holdfast;
+using namespace holdfast::app;
+
+namespace {
+
+std::string fault(const std::vector<std::string>& arguments) {
+  try {
+    parse_command_line(arguments);
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::kUsage);
+    return error.what();
+  }
+  return "no fault";
+}
+
+}  // namespace
+
+TEST_CASE("run takes several recipes, and options on either side of them") {
+  const auto line = parse_command_line({"run", "--set", "optimizer.lr=1e-3", "a.toml", "b.toml", "--quiet", "--set",
+                                        "train.epochs=2", "--on-locked=wait", "--log-format", "json"});
+  CHECK(line.command == Command::kRun);
+  CHECK(line.targets == std::vector<std::string>{"a.toml", "b.toml"});
+  CHECK(line.sets == std::vector<std::string>{"optimizer.lr=1e-3", "train.epochs=2"});
+  CHECK(line.quiet);
+  CHECK(line.json_log);
+  CHECK(line.on_locked == OnLocked::kWait);
+  CHECK(line.resume == "auto");
+}
+
+TEST_CASE("a worker's arguments read back as the same command for one target") {
+  const auto line = parse_command_line({"run", "a.toml", "-b.toml", "--set", "run.name=x y", "--resume", "c/update-5",
+                                        "--new", "--output", "out", "--on-locked", "skip", "--plugin-dir", "p"});
+  const auto back = parse_command_line(arguments_of(line, "-odd name.toml"));
+  CHECK(back.targets == std::vector<std::string>{"-odd name.toml"});
+  CHECK(back.sets == line.sets);
+  CHECK(back.resume == "c/update-5");
+  CHECK(back.fresh);
+  CHECK(back.output == "out");
+  CHECK(back.on_locked == OnLocked::kSkip);
+  CHECK(back.plugin_dirs == std::vector<std::string>{"p"});
+}
+
+TEST_CASE("an unknown command, option or word is answered with the nearest one") {
+  CHECK(fault({"trian"}) ==
+        "holdfast: error[usage.unknown_command]: there is no command 'trian'\n  hint: read `holdfast --help`");
+  CHECK(fault({"inspct", "x"}) ==
+        "holdfast: error[usage.unknown_command]: there is no command 'inspct'; did you mean 'inspect'?\n  hint: read "
+        "`holdfast --help`");
+  CHECK(fault({"run", "a.toml", "--resum", "never"}) ==
+        "holdfast run: error[usage.unknown_option]: there is no option '--resum'; did you mean '--resume'?\n  hint: "
+        "read `holdfast run --help`");
+  CHECK(
+      fault({"run", "a.toml", "--on-locked", "never"}) ==
+      "holdfast run: error[usage.choice]: --on-locked is one of fail, skip, wait, got 'never'\n  hint: read `holdfast "
+      "run --help`");
+}
+
+TEST_CASE("what is missing or too much is named") {
+  CHECK(fault({}) == "holdfast: error[usage.no_command]: which command?\n  hint: read `holdfast --help`");
+  CHECK(fault({"run"}) == "holdfast run: error[usage.missing]: SPEC is missing\n  hint: read `holdfast run --help`");
+  CHECK(fault({"run", "a.toml", "--output"}) ==
+        "holdfast run: error[usage.missing_value]: --output needs a value: DIR\n  hint: read `holdfast run --help`");
+  CHECK(fault({"inspect", "a", "b"}) ==
+        "holdfast inspect: error[usage.extra]: one argument too many: 'b'\n  hint: read `holdfast inspect --help`");
+  CHECK(fault({"run", "a.toml", "--set", "lr"}) ==
+        "holdfast run: error[usage.set]: --set wants TABLE.KEY=VALUE, got 'lr'\n  hint: read `holdfast run --help`");
+  CHECK(fault({"--quiet", "run"}) ==
+        "holdfast: error[usage.option_first]: the command comes first, got '--quiet'\n  hint: read `holdfast --help`");
+}
+
+TEST_CASE("parts of a later version are refused in words") {
+  CHECK(fault({"why", "runs/x"}) ==
+        "holdfast: error[usage.not_built]: `holdfast why` is not yet built in this version\n  hint: read `holdfast "
+        "--help`");
+  CHECK(
+      fault({"run", "a.toml", "--supervise"}) ==
+      "holdfast run: error[usage.not_built]: --supervise is not yet built in this version\n  hint: read `holdfast run "
+      "--help`");
+}
+
+TEST_CASE("every command has a help with options and an example, and the overview lists the exit codes") {
+  for (const auto& row : command_rows()) {
+    const auto line = parse_command_line({std::string(row.name), "--help"});
+    CHECK(line.command == Command::kHelp);
+    CHECK(line.help.find("Example") != std::string::npos);
+    CHECK(line.help.find("  holdfast " + std::string(row.name)) != std::string::npos);
+    CHECK(parse_command_line({"help", std::string(row.name)}).help == line.help);
+    CHECK(overview().find(row.name) != std::string::npos);
+  }
+  for (const auto& code : base::exit_codes()) CHECK(overview().find(code.meaning) != std::string::npos);
+  for (const auto name : unbuilt_commands()) CHECK(overview().find("\n  " + std::string(name)) == std::string::npos);
+}

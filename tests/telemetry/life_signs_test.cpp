@@ -1,0 +1,156 @@
+#include "telemetry/life_signs.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "temp_folder.hpp"
+
+using namespace holdfast;
+using namespace holdfast::telemetry;
+using holdfast::test::TempFolder;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct Stage {
+  Stage() {
+    REQUIRE(pipe(ends) == 0);
+    base::LogOptions options;
+    options.descriptor = ends[1];
+    log = std::make_unique<base::RunLog>(options, clock);
+    settings.folder = folder.path();
+    settings.run = "digits";
+    settings.generation = "20261130T101500Z-3f2a";
+    settings.log = log.get();
+    settings.clock = &clock;
+    settings.console_file = ends[1];
+  }
+  ~Stage() { close(ends[0]), close(ends[1]); }
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+
+  [[nodiscard]] std::vector<std::string> events() const {
+    std::ifstream file(folder.path() + "/events.jsonl");
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    return lines;
+  }
+  [[nodiscard]] std::string said() const {
+    char text[4096];
+    write(ends[1], "|", 1);
+    const ssize_t size = read(ends[0], text, sizeof text);
+    return {text, static_cast<std::size_t>(size - 1)};
+  }
+
+  TempFolder folder;
+  base::FakeClock clock{base::WallTime(std::chrono::seconds(1796033700))};
+  int ends[2]{};
+  std::unique_ptr<base::RunLog> log;
+  LifeSignsSettings settings;
+};
+
+WindowReport window(std::int64_t update, double loss, Duration now) {
+  WindowReport report;
+  report.update = report.window = update;
+  report.applied = true;
+  report.loss = loss;
+  report.grad_norm = 1;
+  report.learning_rate = 0.001;
+  report.now = now;
+  return report;
+}
+
+}  // namespace
+
+TEST_CASE("update events come at most once a second and carry means since the last one") {
+  Stage stage;
+  LifeSigns signs(stage.settings);
+  signs.started({0, 0, 0, 100, 10, ""});
+  signs.window(window(1, 1.0, 5ms), 32, 0ns);
+  signs.window(window(2, 2.0, 300ms), 64, 0ns);
+  signs.window(window(3, 4.0, 600ms), 96, 0ns);
+  signs.window(window(4, 6.0, 1005ms), 128, 0ns);
+  const auto events = stage.events();
+  REQUIRE(events.size() == 3);
+  CHECK(events[0].find("\"event\":\"start\"") != std::string::npos);
+  CHECK(events[1].find("\"update\":1,\"epoch\":0,\"windows\":1,\"loss\":1,") != std::string::npos);
+  CHECK(events[2].find("\"update\":4,\"epoch\":0,\"windows\":3,\"loss\":4,\"grad_norm\":1,\"learning_rate\":0.001,"
+                       "\"updates_per_second\":") != std::string::npos);
+}
+
+TEST_CASE("the status says running at the start, where the run is at each beat, and how it ended") {
+  Stage stage;
+  LifeSigns signs(stage.settings);
+  signs.started({0, 0, 0, 100, 10, ""});
+  CHECK(read_status(stage.folder.path())->state == "running");
+  CHECK(read_status(stage.folder.path())->pid == getpid());
+  signs.window(window(1, 1.0, 5ms), 32, 0ns);
+  CHECK(read_status(stage.folder.path())->update == 1);
+  signs.window(window(2, 1.0, 6ms), 64, 0ns);
+  CHECK(read_status(stage.folder.path())->update == 1);
+  signs.ended(ExitCode::kStoppedAfterSave, "SIGTERM from pid 1");
+  signs.ended(ExitCode::kOk, "only the first word counts");
+  const auto last = read_status(stage.folder.path());
+  CHECK(last->state == "stopped");
+  CHECK(last->update == 2);
+  CHECK(last->samples_seen == 64);
+  CHECK(last->exit_code == 75);
+  CHECK(last->cause == "SIGTERM from pid 1");
+  CHECK_FALSE(last->ended_at.empty());
+}
+
+TEST_CASE("a second attempt keeps the start of the generation and starts its events with resume") {
+  Stage stage;
+  {
+    LifeSigns first(stage.settings);
+    first.started({0, 0, 0, 100, 10, ""});
+  }
+  const auto started = read_status(stage.folder.path())->started_at;
+  stage.clock.advance(60s);
+  stage.settings.attempt = 2;
+  LifeSigns second(stage.settings);
+  second.started({40, 4, 400, 100, 10, "checkpoints/update-000000040"});
+  const auto status = read_status(stage.folder.path());
+  CHECK(status->started_at == started);
+  CHECK(status->attempt_at != started);
+  CHECK(status->attempt == 2);
+  CHECK(stage.events().back().find("\"event\":\"resume\",\"attempt\":2,\"update\":40") != std::string::npos);
+}
+
+TEST_CASE("away from a terminal there is a line every 30 seconds") {
+  Stage stage;
+  LifeSigns signs(stage.settings);
+  signs.started({0, 0, 0, 100, 10, ""});
+  for (int second = 1; second < 30; ++second) signs.window(window(second, 1.0, second * 1s), 32, 0ns);
+  CHECK(stage.said().empty());
+  signs.window(window(30, 0.5, 30s), 32, 0ns);
+  CHECK(stage.said().find("update 30/100 (30 %), epoch 1, loss 0.5000, 1.00 updates/s") != std::string::npos);
+}
+
+TEST_CASE("C105: skipped samples are told ten times and then only counted") {
+  Stage stage;
+  LifeSigns signs(stage.settings);
+  for (int sample = 0; sample < 1000; ++sample) signs.sample_skipped({"a.idx", sample, 0, "label 12 is outside 0..9"});
+  CHECK(stage.events().size() == 10);
+  CHECK(stage.said().find("skipped sample 9 of a.idx: label 12 is outside 0..9 (further skips are only counted)") !=
+        std::string::npos);
+  CHECK(signs.status().skipped_samples == 1000);
+}
+
+TEST_CASE("a folder that cannot be written is told once and stops nothing") {
+  Stage stage;
+  stage.settings.folder = "/nonexistent";
+  LifeSigns signs(stage.settings);
+  signs.started({0, 0, 0, 100, 10, ""});
+  signs.window(window(1, 1.0, 5ms), 32, 0ns);
+  signs.ended(ExitCode::kOk, "target of 1 update reached");
+  const std::string said = stage.said();
+  CHECK(said.find("warning: events.jsonl cannot be written (No such file or directory); training goes on, lost events "
+                  "are counted") != std::string::npos);
+  CHECK(said.find("events.jsonl", said.find("events.jsonl") + 1) == std::string::npos);
+  CHECK(signs.lost_events() == 3);
+}

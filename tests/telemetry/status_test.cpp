@@ -1,0 +1,67 @@
+#include "telemetry/status.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "temp_folder.hpp"
+
+using namespace holdfast::telemetry;
+using holdfast::test::TempFolder;
+
+namespace {
+
+Status example() {
+  Status at;
+  at.run = "mnist";
+  at.generation = "20261130T101500Z-3f2a";
+  at.state = "stopped";
+  at.update = 120;
+  at.total_updates = 360;
+  at.updates_per_epoch = 24;
+  at.epoch = 5;
+  at.samples_seen = 7680;
+  at.attempt = 2;
+  at.pid = 41;
+  at.exit_code = 75;
+  at.cause = "SIGTERM from pid 1";
+  at.loss = 0.25;
+  at.scores = {{"loss", 0.5}, {"accuracy", 0.75}};
+  at.started_at = "2026-11-30T10:15:00.000Z";
+  return at;
+}
+
+}  // namespace
+
+TEST_CASE("a status survives the way through its file") {
+  const TempFolder folder;
+  REQUIRE(write_status(folder.path(), example()));
+  const auto back = read_status(folder.path());
+  REQUIRE(back.has_value());
+  CHECK(to_json(*back) == to_json(example()));
+  CHECK(back->exit_code == 75);
+  CHECK(back->scores.at(1).second == 0.75);
+}
+
+TEST_CASE("non-finite numbers become null: the file is strict JSON") {
+  Status at = example();
+  at.loss = std::nan("");
+  at.scores = {{"loss", INFINITY}};
+  const std::string text = to_json(at);
+  CHECK(text.find("\"loss\": null") != std::string::npos);
+  CHECK(text.find("nan") == std::string::npos);
+  CHECK(text.find("inf") == std::string::npos);
+  CHECK(parse_status(text).has_value());
+}
+
+TEST_CASE("what is no status of this version is refused, not guessed") {
+  CHECK_FALSE(parse_status("").has_value());
+  CHECK_FALSE(parse_status("[]").has_value());
+  CHECK_FALSE(parse_status("{\"schema\": 2}").has_value());
+  CHECK_FALSE(parse_status("{\"schema\": 1, \"update\": \"many\"}").has_value());
+  CHECK_FALSE(read_status("/nonexistent").has_value());
+}
+
+TEST_CASE("a status that cannot be written is reported, not thrown") {
+  CHECK_FALSE(write_status("/nonexistent", example()));
+}
