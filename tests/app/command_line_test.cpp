@@ -35,7 +35,7 @@ TEST_CASE("run takes several recipes, and options on either side of them") {
 }
 
 TEST_CASE("a worker's arguments read back as the same command for one target") {
-  const auto line = parse_command_line({"run", "a.toml", "-b.toml", "--set", "run.name=x y", "--resume", "c/update-5",
+  const auto line = parse_command_line({"run", "a.toml", "b.toml", "--set", "run.name=x y", "--resume", "c/update-5",
                                         "--new", "--output", "out", "--on-locked", "skip", "--plugin-dir", "p"});
   const auto back = parse_command_line(arguments_of(line, "-odd name.toml"));
   CHECK(back.targets == std::vector<std::string>{"-odd name.toml"});
@@ -68,7 +68,7 @@ TEST_CASE("what is missing or too much is named") {
   CHECK(fault({"run", "a.toml", "--output"}) ==
         "holdfast run: error[usage.missing_value]: --output needs a value: DIR\n  hint: read `holdfast run --help`");
   CHECK(fault({"inspect", "a", "b"}) ==
-        "holdfast inspect: error[usage.extra]: one argument too many: 'b'\n  hint: read `holdfast inspect --help`");
+        "holdfast inspect: error[usage.extra]: one PATH is wanted, got 2\n  hint: read `holdfast inspect --help`");
   CHECK(fault({"run", "a.toml", "--set", "lr"}) ==
         "holdfast run: error[usage.set]: --set wants TABLE.KEY=VALUE, got 'lr'\n  hint: read `holdfast run --help`");
   CHECK(fault({"--quiet", "run"}) ==

@@ -114,6 +114,9 @@ T choose(const std::string& where, const std::string& option, const std::string&
     for (const CLI::Option* option : app.get_options())
       if (option->get_positional() == false && !arguments.empty() && option->check_name(arguments.back()))
         usage_fault(where, "missing_value", arguments.back() + " needs a value: " + option->get_type_name());
+  for (const CLI::Option* option : app.get_options())
+    if (option->get_positional() && option->count() > static_cast<std::size_t>(option->get_items_expected_max()))
+      usage_fault(where, "extra", "one " + option->get_name(true) + " is wanted, got " + std::to_string(option->count()));
   usage_fault(where, "arguments", error.what());
 }
 
