@@ -4,6 +4,7 @@ SETUP := runner/setup
 PREFIX ?= /usr/local
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
+export HOLDFAST_STARTED := $(shell date +%s)
 
 .PHONY: help quickstart check check-full setup build fast format tidy data install bench clean
 

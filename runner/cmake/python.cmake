@@ -1,5 +1,12 @@
-# The Python of the tests (never of holdfast itself): the one that `make setup` wrote down, else any with version 3.10.
+# The Python of the tests (never of holdfast itself): the one that `make setup` wrote down, else that of the environment
+# which LibTorch lies in, else any from 3.10.
 include_guard(GLOBAL)
+if(NOT HOLDFAST_PYTHON AND TORCH_INSTALL_PREFIX)
+  cmake_path(SET beside NORMALIZE "${TORCH_INSTALL_PREFIX}/../../../../bin/python")
+  if(EXISTS ${beside})
+    set(HOLDFAST_PYTHON ${beside} CACHE FILEPATH "Python of the tests")
+  endif()
+endif()
 if(NOT HOLDFAST_PYTHON)
   find_package(Python3 3.10 REQUIRED COMPONENTS Interpreter)
   set(HOLDFAST_PYTHON ${Python3_EXECUTABLE} CACHE FILEPATH "Python of the tests")

@@ -13,6 +13,23 @@ jobs() {
   echo "${HOLDFAST_JOBS:-$((cores < memory ? cores : memory))}"
 }
 
+sparse() {
+  local line last='' shown=$SECONDS
+  while IFS= read -r line; do
+    if [[ $line =~ ^\[[0-9]+/[0-9]+\]\  ]]; then
+      last=$line
+      if ((SECONDS - shown >= 30)); then
+        say "build: $line"
+        shown=$SECONDS last=''
+      fi
+    elif [[ $line != 'ninja: '@(Entering|no work)* && $line != '-- '* ]]; then
+      [[ -z $last ]] || printf '%s\n' "$last"
+      printf '%s\n' "$line"
+      last=''
+    fi
+  done
+}
+
 preset=$1
 shift
 folder=$root/build/$preset
@@ -29,11 +46,7 @@ say "build: build/$preset, $(jobs) at a time"
 if [[ -t 1 ]]; then
   ninja -C "$folder" -j "$(jobs)" "$@"
 else
-  # No terminal: a line every 30 seconds instead of one a file.
-  NINJA_STATUS='[%f/%t, %e s] ' ninja -C "$folder" -j "$(jobs)" "$@" </dev/null |
-    awk 'function now() { srand(); return srand() }
-         /^\[[0-9]+\/[0-9]+, / { if (now() - shown >= 30) { print; fflush(); shown = now() } else last = $0; next }
-         /^ninja: (Entering|no work)/ { next }
-         { if (last != "") print last; last = ""; print; fflush() }'
+  # No terminal: a line every 30 seconds instead of one a file; whatever the compiler says is shown.
+  NINJA_STATUS='[%f/%t] ' ninja -C "$folder" -j "$(jobs)" "$@" </dev/null | sparse
 fi
 say "build: build/$preset is up to date"
