@@ -33,11 +33,12 @@ find_tools() {
 }
 
 write_answers() {
-  local answers=$root/build/setup.cmake text
+  local answers=$root/build/setup.cmake text imports=OFF
+  [[ -z $torch_site ]] || imports=ON
   text="# Written by runner/setup/setup.sh: where the things lie that the build needs.
 set(Torch_DIR \"$torch_prefix/share/cmake/Torch\" CACHE PATH \"LibTorch's CMake files\" FORCE)
 set(HOLDFAST_PYTHON \"$tools_python\" CACHE FILEPATH \"Python of the tests\" FORCE)
-set(HOLDFAST_PYTHON_TORCH \"${torch_site:+ON}\" CACHE BOOL \"Whether that Python imports torch\" FORCE)"
+set(HOLDFAST_PYTHON_TORCH $imports CACHE BOOL \"Whether that Python imports torch\" FORCE)"
   mkdir -p "$root/build"
   if [[ ! -f $answers || $(<"$answers") != "$text" ]]; then
     printf '%s\n' "$text" >"$answers"

@@ -20,6 +20,12 @@ prefix_at() {
   done
 }
 
+# Whether a Python torch package is one for this Python (asked of its file names: importing torch takes seconds).
+fits_python() {
+  "$2" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sys.argv[1] + "/_C" + sysconfig.get_config_var("EXT_SUFFIX")))' \
+    "$1" 2>/dev/null
+}
+
 accept_given() {
   local version
   version=$(version_of_prefix "$1")
@@ -31,7 +37,7 @@ accept_given() {
     local site python
     site=$(dirname "$1")
     for python in "$site/../../../bin/python" "$(base_python)"; do
-      if [[ -x $python ]] && PYTHONPATH=$site "$python" -c 'import torch' 2>/dev/null; then
+      if [[ -x $python ]] && fits_python "$1" "$python"; then
         torch_site=$site torch_python=$python
         break
       fi
