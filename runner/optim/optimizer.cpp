@@ -1,0 +1,108 @@
+// Slots, groups and the state of optimizers.
+#include "optim/optimizer.hpp"
+
+#include <torch/torch.h>
+
+#include <sstream>
+
+namespace holdfast::optim {
+namespace {
+
+[[noreturn]] void unusable(const std::string& name, const std::string& what, const std::string& hint) {
+  throw Error(ExitCode::kBug, "optimizer.unusable_tensor", "model", "parameter '" + name + "' " + what, hint);
+}
+
+std::string describe(const at::Tensor& tensor) {
+  std::ostringstream text;
+  text << c10::toString(tensor.scalar_type()) << ' ' << tensor.sizes();
+  return text.str();
+}
+
+[[noreturn]] void mismatch(const std::string& what) {
+  throw Error(ExitCode::kBadRecipe, "optimizer.state_mismatch", "optimizer", what,
+              "resume with the optimizer of the saved run, or start a new run");
+}
+
+}  // namespace
+
+Optimizer::Optimizer(const NamedTensors& parameters, std::vector<MomentSpec> moments, double weight_decay,
+                     bool decay_vectors)
+    : specs_(std::move(moments)), groups_{{weight_decay, {}, {}, {}}, {0.0, {}, {}, {}}} {
+  for (const auto& [name, tensor] : parameters) {
+    if (!tensor.requires_grad()) continue;
+    if (!tensor.is_non_overlapping_and_dense())
+      unusable(name, "is a view with gaps or overlaps", "make it contiguous where the model creates it");
+    const bool decays = decay_vectors || tensor.dim() >= 2;
+    slots_.push_back({name, tensor, decays ? 0u : 1u, {}});
+  }
+  for (auto& group : groups_) {
+    group.parameters.reserve(slots_.size());
+    group.gradients.reserve(slots_.size());
+    group.moments.resize(specs_.size());
+    for (auto& list : group.moments) list.reserve(slots_.size());
+  }
+}
+
+void Optimizer::make_moments(Slot& slot) const {
+  if (!slot.moments.empty()) return;
+  std::vector<at::Tensor> made;  // all or nothing: a failure half-way must leave the slot as it was
+  for (const auto& spec : specs_)
+    made.push_back(spec.scalar ? at::zeros({}, slot.parameter.options().dtype(at::kFloat).requires_grad(false))
+                               : at::zeros_like(slot.parameter.detach()));
+  slot.moments = std::move(made);
+}
+
+void Optimizer::prepare() {
+  for (auto& group : groups_) {
+    group.parameters.clear();
+    group.gradients.clear();
+    for (auto& list : group.moments) list.clear();
+  }
+  for (auto& slot : slots_) {
+    const at::Tensor& gradient = slot.parameter.grad();
+    if (!gradient.defined()) continue;
+    if (gradient.layout() != at::kStrided)
+      unusable(slot.name, "has a sparse gradient", "use dense gradients (embedding: sparse = false)");
+    if (gradient.strides() != slot.parameter.strides())
+      unusable(slot.name, "has a gradient of other strides", "keep the memory format of a parameter unchanged");
+    make_moments(slot);
+    Group& group = groups_[slot.group];
+    group.parameters.push_back(slot.parameter);
+    group.gradients.push_back(gradient);
+    for (std::size_t i = 0; i < specs_.size(); ++i) group.moments[i].push_back(slot.moments[i]);
+  }
+}
+
+void Optimizer::commit(double learning_rate) {
+  const at::NoGradGuard no_grad;
+  for (auto& group : groups_) {
+    if (!group.parameters.empty()) apply(group, learning_rate);
+    group.gradients.clear();
+  }
+}
+
+NamedTensors Optimizer::state() {
+  NamedTensors result;
+  for (auto& slot : slots_) {
+    make_moments(slot);
+    for (std::size_t i = 0; i < specs_.size(); ++i)
+      result.push_back({slot.name + '.' + specs_[i].name, slot.moments[i]});
+  }
+  return result;
+}
+
+void Optimizer::restore(const NamedTensors& saved) {
+  const NamedTensors mine = state();
+  for (const auto& [name, tensor] : saved)
+    if (!mine.find(name)) mismatch("the saved state holds '" + name + "', which this optimizer does not have");
+  for (const auto& [name, tensor] : mine) {
+    const at::Tensor* found = saved.find(name);
+    if (!found) mismatch("the saved state lacks '" + name + "', which this optimizer needs");
+    if (found->scalar_type() != tensor.scalar_type() || found->sizes() != tensor.sizes())
+      mismatch("'" + name + "' was saved as " + describe(*found) + " and is now " + describe(tensor));
+  }
+  const at::NoGradGuard no_grad;
+  for (const auto& [name, tensor] : mine) tensor.copy_(saved.get(name));
+}
+
+}  // namespace holdfast::optim
