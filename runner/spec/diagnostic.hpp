@@ -20,14 +20,17 @@ struct Diagnostic {
 /// `file:line:column: error[reason]: message`, the source line, a caret, `hint:`.
 std::string render(const Diagnostic&);
 
-/// All faults of one recipe. what() renders them one after the other.
+/// All faults of one recipe. what() renders them one after the other; reason(), where(), message() and hint() are those
+/// of the first.
 class HOLDFAST_VISIBLE Faults : public Error {
  public:
   Faults(ExitCode code, std::vector<Diagnostic> faults);
   [[nodiscard]] const std::vector<Diagnostic>& faults() const noexcept { return faults_; }
+  [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
 
  private:
   std::vector<Diagnostic> faults_;
+  std::string text_;
 };
 
 }  // namespace holdfast::spec

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,14 +55,19 @@ struct ReadOptions {
   std::vector<Override> overrides;
   std::string working_folder;  ///< relative paths of overrides start here
   Catalog* catalog = nullptr;  ///< null: plugin options are not checked (validate --no-plugins)
+  /// Value of an environment variable, for ${NAME}. Empty function: every variable counts as unset.
+  std::function<std::optional<std::string>(std::string_view)> environment = {};
 };
 
-/// Reads and checks a recipe. Throws Faults (exit 78, or 66 when the file cannot be read) with every fault of the file.
-/// Runner tables are checked first, then `[plugins] search` is known and plugin tables are checked with the catalog
-/// that `make_catalog` gives.
+/// Reads and checks a recipe. Throws Faults with every fault of the file: exit 78, 66 when the file cannot be read, 80
+/// when nothing but plugins is at fault. A disabled strategy or hook is checked but not listed in the Recipe.
+/// Always set in the Options: every key with a default; run.name, run.output, train.eval_batch_size,
+/// optimizer.weight_decay too. Not set unless given: run.threads, run.keep_runs, train.epochs or train.updates,
+/// train.clip_grad_norm, train.early_stop, checkpoint.keep_every.
 Recipe read_recipe(const std::string& path, const ReadOptions& options);
 
-/// `[plugins] search` of a recipe, absolute, read before the plugin host exists. Same faults as read_recipe for syntax.
+/// `[plugins] search` of a recipe, absolute, read before the plugin host exists. Same faults as read_recipe for a file
+/// that cannot be read or parsed; a faulty table gives an empty list here and is reported by read_recipe.
 std::vector<std::string> plugin_search(const std::string& path, const ReadOptions& options);
 
 /// JSON Schema (draft-07) of the recipe, with plugin tables by plugin name where a catalog is given.

@@ -1,0 +1,215 @@
+// Rules between keys. Each function looks at one table; a rule is silent about keys that are faulty already.
+#include <algorithm>
+#include <filesystem>
+
+#include "spec/distance.hpp"
+#include "spec/draft.hpp"
+#include "spec/parse.hpp"
+#include "spec/units.hpp"
+
+namespace holdfast::spec {
+namespace {
+
+const OptionSpec& spec_of(std::string_view table, std::string_view key) {
+  for (const RunnerTable& runner : runner_tables())
+    if (runner.name == table) return *runner.keys->find(key);
+  throw std::logic_error("no runner table '" + std::string(table) + "'");
+}
+
+class Rules {
+ public:
+  Rules(Draft& draft, Checker& checker, const std::string& recipe_path, Report& report)
+      : draft_(draft), checker_(checker), recipe_path_(recipe_path), report_(report) {}
+
+  void apply() {
+    run();
+    train();
+    optimizer();
+    schedule();
+    memory();
+    checkpoint();
+  }
+
+ private:
+  void fault(const Checked& table, const std::string& key, std::string reason, std::string message,
+             std::string hint = {}) {
+    const auto given = table.given.find(key);
+    report_.add(given != table.given.end() ? given->second : table.place, std::move(reason), std::move(message),
+                std::move(hint));
+  }
+
+  void run() {
+    Checked& run = draft_.table("run");
+    name(run);
+    device(run);
+    if (run.given.contains("output") || !run.options.has("name")) return;
+    Value output;
+    output.type = Value::Type::kString;
+    output.text = "runs/" + parse_value(run.toml.at("name"))->text;
+    if (auto found = checker_.value(spec_of("run", "output"), output, "run.output")) {
+      run.options.set("output", std::move(found->value));
+      run.toml["output"] = std::move(found->toml);
+    }
+  }
+
+  /// The name becomes a folder's name.
+  void name(Checked& run) {
+    if (!run.given.contains("name"))
+      Checker::set_default(run, spec_of("run", "name"), std::filesystem::path(recipe_path_).stem().string());
+    if (!run.options.has("name")) return;
+    const std::string& name = run.options.string("name");
+    const bool good = !name.empty() && name.size() <= 200 && name.front() != '.' && name.front() != ' ' &&
+                      name.back() != ' ' && name.find('/') == std::string::npos && printable(name) == name;
+    if (good) return;
+    fault(run, "name", "recipe.bad_name",
+          "'run.name' must be usable as a folder's name: got " + shorten(run.toml["name"]),
+          "1 to 200 bytes without '/' and control characters, not beginning with '.' or a space");
+    run.options = {};
+  }
+
+  void device(Checked& run) {
+    if (!run.options.has("device")) return;
+    const std::string& device = run.options.string("device");
+    const bool plain = device == "auto" || device == "cpu" || device == "cuda";
+    const bool numbered = device.size() > 5 && device.size() < 9 && device.substr(0, 5) == "cuda:" &&
+                          device.find_first_not_of("0123456789", 5) == std::string::npos;
+    if (plain || numbered) return;
+    fault(run, "device", "recipe.not_a_choice",
+          R"('run.device' must be "auto", "cpu", "cuda" or "cuda:N": got )" + shorten(run.toml["device"]));
+  }
+
+  void train() {
+    Checked& train = draft_.table("train");
+    const bool epochs = train.given.contains("epochs"), updates = train.given.contains("updates");
+    if (epochs && updates)
+      fault(train, "updates", "recipe.conflict", "[train] takes one of 'epochs' and 'updates': got both",
+            "remove one of the two");
+    if (!epochs && !updates)
+      fault(train, "", "recipe.missing_key", "[train] needs one of 'epochs' and 'updates': got neither",
+            "write for example epochs = 3");
+    if (!train.given.contains("eval_batch_size") && train.options.has("batch_size"))
+      Checker::set_default(train, spec_of("train", "eval_batch_size"), train.options.integer("batch_size"));
+    early_stop(train);
+  }
+
+  void early_stop(Checked& train) {
+    if (!train.options.has("early_stop")) return;
+    if (!draft_.plugin("dataset.eval"))
+      fault(train, "early_stop", "recipe.conflict",
+            "'train.early_stop' needs an evaluation: there is no [dataset.eval]",
+            "add [dataset.eval] or remove early_stop");
+    Options stop = train.options.table("early_stop");
+    if (!stop.has("metric")) return;
+    const std::string metric = stop.string("metric");
+    // Both spellings are in use: checkpoint.best says "eval.loss".
+    if (metric.substr(0, 5) == "eval.") stop.set("metric", metric.substr(5));
+    if (stop.string("metric").empty())
+      fault(train, "early_stop", "recipe.bad_metric", "'train.early_stop.metric' names no metric: got " + quote(metric),
+            R"(write for example metric = "loss")");
+    train.options.set("early_stop", std::make_shared<const Options>(std::move(stop)));
+  }
+
+  /// A key that the chosen method does not read must not be given; its default is not written out.
+  void only_for(Checked& table, const std::string& where, const std::string& key, const std::string& chosen,
+                const std::string& readers) {
+    if (table.given.contains(key))
+      fault(table, key, "recipe.conflict",
+            "'" + where + "." + key + "' is for " + readers + " only: got " + where + ".name = " + quote(chosen),
+            "remove " + key + " or change the name");
+    table.toml.erase(key);
+  }
+
+  void optimizer() {
+    Checked& table = draft_.table("optimizer");
+    if (!table.options.has("name")) return;
+    const std::string name = table.options.string("name");
+    for (const char* key : {"momentum", "nesterov"})
+      if (name == "adamw") only_for(table, "optimizer", key, name, "sgd");
+    for (const char* key : {"betas", "eps"})
+      if (name == "sgd") only_for(table, "optimizer", key, name, "adamw");
+    if (!table.given.contains("weight_decay"))
+      Checker::set_default(table, spec_of("optimizer", "weight_decay"), name == "adamw" ? 0.01 : 0.0);
+    if (table.options.has("betas") && table.options.numbers("betas").size() != 2)
+      fault(table, "betas", "recipe.out_of_range",
+            "'optimizer.betas' must have 2 items: got " + std::to_string(table.options.numbers("betas").size()),
+            "write for example betas = [0.9, 0.999]");
+    const bool momentum = !table.options.has("momentum") || table.options.number("momentum") > 0;
+    if (name == "sgd" && !momentum && table.options.has("nesterov") && table.options.boolean("nesterov"))
+      fault(table, "nesterov", "recipe.conflict", "'optimizer.nesterov' needs a momentum: got momentum = 0",
+            "write for example momentum = 0.9");
+  }
+
+  void schedule() {
+    Checked& table = draft_.table("schedule");
+    const Options& train = draft_.table("train").options;
+    if (table.options.has("name") && table.options.string("name") == "constant")
+      only_for(table, "schedule", "min_lr", "constant", "linear and cosine");
+    if (train.has("updates") && table.options.has("warmup_updates") &&
+        table.options.integer("warmup_updates") > train.integer("updates"))
+      fault(table, "warmup_updates", "recipe.conflict",
+            "'schedule.warmup_updates' must not be longer than the run: got " +
+                std::to_string(table.options.integer("warmup_updates")) +
+                ", but train.updates = " + std::to_string(train.integer("updates")));
+    const Options& optimizer = draft_.table("optimizer").options;
+    if (optimizer.has("lr") && table.options.has("min_lr") && table.options.number("min_lr") > optimizer.number("lr"))
+      fault(table, "min_lr", "recipe.conflict",
+            "'schedule.min_lr' must not be above optimizer.lr: got " + format_number(table.options.number("min_lr")) +
+                ", but optimizer.lr = " + format_number(optimizer.number("lr")));
+  }
+
+  void memory() {
+    Checked& table = draft_.table("memory");
+    if (!table.options.has("on_oom")) return;
+    std::vector<std::string> known, seen;
+    for (const Rung& rung : rungs()) known.emplace_back(rung.name);
+    for (const std::string& word : table.options.strings("on_oom")) {
+      const auto rung = std::find_if(rungs().begin(), rungs().end(), [&](const Rung& r) { return r.name == word; });
+      if (rung == rungs().end()) {
+        const std::string near = nearest(word, known);
+        fault(table, "on_oom", "recipe.not_a_choice",
+              "'memory.on_oom' holds no such rung: got " + shorten(quote(word)) +
+                  (near.empty() ? "" : "; did you mean " + quote(near) + "?"),
+              R"(today there is "save")");
+      } else if (!rung->built) {
+        fault(table, "on_oom", "recipe.not_built",
+              "the rung " + quote(word) + " of 'memory.on_oom' (" + std::string(rung->help) + ") is not yet built",
+              R"(today there is "save")");
+      } else if (std::find(seen.begin(), seen.end(), word) != seen.end()) {
+        fault(table, "on_oom", "recipe.conflict", "'memory.on_oom' names the rung " + quote(word) + " twice");
+      }
+      seen.push_back(word);
+    }
+  }
+
+  void checkpoint() {
+    Checked& table = draft_.table("checkpoint");
+    if (table.options.has("async") && table.options.boolean("async"))
+      fault(table, "async", "recipe.not_built",
+            "'checkpoint.async' = true is not yet built: checkpoints are written "
+            "between two updates",
+            "leave the key out, or write async = false");
+    if (table.options.has("best"))
+      if (const auto goal = parse_metric_goal(table.options.string("best")); !goal.value)
+        fault(table, "best", "recipe.bad_metric",
+              "'checkpoint.best' must be a metric and a direction: " + shorten(table.toml["best"]) + " " + goal.problem,
+              goal.hint);
+    if (table.options.has("keep_every") && table.options.interval("keep_every").unit != Interval::Unit::kUpdates)
+      fault(
+          table, "keep_every", "recipe.not_built",
+          "'checkpoint.keep_every' counts updates; epochs and times are not yet built: got " + table.toml["keep_every"],
+          R"(write for example keep_every = "1000 updates")");
+  }
+
+  Draft& draft_;
+  Checker& checker_;
+  const std::string& recipe_path_;
+  Report& report_;
+};
+
+}  // namespace
+
+void apply_rules(Draft& draft, Checker& checker, const std::string& recipe_path, Report& report) {
+  Rules(draft, checker, recipe_path, report).apply();
+}
+
+}  // namespace holdfast::spec
