@@ -12,9 +12,9 @@ using holdfast::Batch;
 using holdfast::Options;
 using holdfast::Segments;
 using holdfast::plugins::Mlp;
-using holdfast::tests::defaults;
-using holdfast::tests::Lender;
-using holdfast::tests::told;
+using holdfast::test::defaults;
+using holdfast::test::Lender;
+using holdfast::test::told;
 
 /// Counts segments; as active as told.
 struct CountingSegments : Segments {

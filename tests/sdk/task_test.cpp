@@ -10,8 +10,8 @@ using holdfast::Batch;
 using holdfast::Context;
 using holdfast::Outputs;
 using holdfast::task::Classification;
-using holdfast::tests::Lender;
-using holdfast::tests::told;
+using holdfast::test::Lender;
+using holdfast::test::told;
 
 namespace {
 
