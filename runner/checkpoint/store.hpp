@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file_system.hpp"
 #include "base/state_view.hpp"
 
 namespace holdfast::checkpoint {
@@ -21,7 +22,7 @@ struct Counters {
 struct SaveRequest {
   Counters counters;
   std::string reason;  ///< "periodic", "signal", "end", "best", "oom"
-  std::string run_id;  ///< the generation's name; foreign ids are never touched by retention
+  std::string run_id;  ///< the generation's folder name; foreign ids are never touched by retention
   int attempt = 1;
   std::string suffix;    ///< "-oom" or empty
   bool is_best = false;  ///< moves the protection of retention here
@@ -31,16 +32,21 @@ struct Saved {
   std::string path;
   std::int64_t bytes = 0;
   double seconds = 0;
+  std::string digest;
+  /// What went wrong after the checkpoint was in place (retention, `latest`): told, not thrown.
+  std::vector<std::string> notes;
 };
 
 /// A checkpoint that was read and verified; owns its bytes. `state` points into them.
 struct Loaded {
   std::string path;
   Counters counters;
-  std::string
-      digest;  ///< hex XXH3-128 over names, dtypes, shapes, bytes of all tensors and the canonical progress JSON
+  /// Hex XXH3-128 over names, dtypes, shapes, bytes of all tensors, counters and the canonical progress JSON
+  /// (checkpoint/digest.hpp); computed from what was read and equal to what the manifest says.
+  std::string digest;
   base::StateView state;
   std::shared_ptr<void> storage;
+  std::vector<std::string> notes;  ///< fields of the manifest that this version does not know, one sentence each
 };
 
 struct TensorInfo {
@@ -50,31 +56,43 @@ struct TensorInfo {
 };
 
 struct Inspection {
-  std::string path, digest, run_id, reason;
+  std::string path, digest, run_id, reason, saved_at;
+  int attempt = 1;
+  bool best = false;
   Counters counters;
-  std::vector<TensorInfo> tensors;
-  std::string progress_json, identity_json;
+  std::vector<TensorInfo> tensors;  ///< by file, then by name
+  std::string progress_json, identity_json, extra_json;
+  std::vector<std::string> notes;
 };
 
+/// What stays after a save, of this run's checkpoints only: the newest `keep`, the best one counted among them (the
+/// newest save always stays), and multiples of keep_every. Those with a higher update than the one just saved belong to
+/// a future that a rewind gave up: they go too, or they would be taken for the newest.
 struct Retention {
-  int keep = 3;
+  int keep = 3;                 ///< at least 1
   std::int64_t keep_every = 0;  ///< updates; 0: none
 };
 
+/// The checkpoints of one generation. Not thread-safe: one save at a time, and the run home is locked.
 class Store {
  public:
-  /// `generation` is the folder that holds checkpoints/. Nothing is created before the first save.
-  Store(std::string generation, Retention retention);
+  /// `generation` is the folder that holds checkpoints/. Nothing is created before the first save. `system` outlives
+  /// the store.
+  Store(std::string generation, Retention retention, base::FileSystem& system = base::FileSystem::real());
   ~Store();
 
-  /// Writes, fsyncs, renames, moves `latest`, then applies retention. Throws Error 73/74/77; the old state stays.
+  /// Writes beside, fsyncs, renames, moves `latest`, then applies retention. The same update saved again replaces the
+  /// former in one step. Throws Error 73/74/77, or 70 when the state is not well-formed; what was there stays.
   Saved save(const base::StateView& state, const SaveRequest& request);
 
   /// Newest by the update number recorded inside; on damage `told` gets one sentence a candidate and the next is tried.
-  /// Empty when there is no checkpoint at all; Error 66 when there are only unreadable ones.
+  /// Strangers in the folder and a broken `latest` are told too. Empty when there is no checkpoint at all; Error 66
+  /// when there are only unreadable ones, or when the newest has a newer format.
   std::optional<Loaded> newest(const std::function<void(const std::string&)>& told) const;
+  /// The path that newest() would try first, judged by manifests alone; empty when there is none.
+  [[nodiscard]] std::string newest_path() const;
 
-  /// Exactly this checkpoint; Error 66 when absent or bad.
+  /// Exactly this checkpoint; Error 66 when absent or bad, naming the file and both sides.
   static Loaded load(const std::string& path);
   /// Counters, tensors, digests; verifies every checksum. Error 66 when bad.
   static Inspection inspect(const std::string& path);
@@ -87,9 +105,10 @@ class Store {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Writes one safetensors file atomically (final weights).
+/// Writes one safetensors file atomically (final weights); the folder must exist. Errors as save().
 void write_safetensors(const std::string& path, const std::vector<base::TensorView>& tensors);
-/// Reads and checks one safetensors file completely.
+/// Reads and checks one safetensors file completely into state.model; links in the path are followed. `digest` is that
+/// of the tensors alone.
 Loaded read_safetensors(const std::string& path);
 
 }  // namespace holdfast::checkpoint

@@ -1,0 +1,159 @@
+// Owning a run home: checks, the lock, new generations, pruning.
+#include "checkpoint/home.hpp"
+
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/atomic_file.hpp"
+#include "base/io_error.hpp"
+#include "base/process.hpp"
+#include "base/text.hpp"
+#include "checkpoint/generation.hpp"
+
+namespace holdfast::checkpoint {
+namespace {
+
+constexpr const char* kLock = "lock";
+constexpr const char* kRemoved = ".removed-";
+
+/// At the start a full or unwritable disk means that output cannot be created, whichever call found out.
+Error at_start(const Error& error) {
+  const ExitCode code = error.code() == ExitCode::kIoError ? ExitCode::kCannotCreate : error.code();
+  return Error(code, error.reason(), error.where(), error.message(), error.hint());
+}
+
+void check_owner(const base::Folder& folder) {
+  struct stat info {};
+  if (::fstat(folder.fd(), &info) != 0) throw base::io_error(base::Doing::kCreate, folder.path(), errno);
+  const std::string where = base::terminal_safe_line(folder.path());
+  if (info.st_uid != ::geteuid())
+    throw Error(ExitCode::kPermission, "home.foreign", where,
+                "the run home belongs to user " + std::to_string(info.st_uid) + ", this process runs as user " +
+                    std::to_string(::geteuid()),
+                "run as its owner, change its owner, or use --output DIR");
+  if ((info.st_mode & S_IWOTH) != 0)
+    throw Error(ExitCode::kPermission, "home.world_writable", where,
+                "every user of this machine may write into the run home", "chmod o-w '" + where + "', then run again");
+}
+
+std::string holder_of(int fd) {
+  std::string text(64, '\0');
+  const ssize_t size = ::pread(fd, text.data(), text.size(), 0);
+  text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  const std::size_t digits = text.find_first_not_of("0123456789");
+  text.resize(digits == std::string::npos ? text.size() : digits);
+  return text.empty() ? "another process" : "process " + text;
+}
+
+void write_holder(const base::Folder& home, const base::File& lock) {
+  const std::string text = std::to_string(::getpid()) + " " + base::host_name() + "\n";
+  if (::ftruncate(lock.fd(), 0) != 0) throw base::io_error(base::Doing::kCreate, home.path_of(kLock), errno);
+  base::write_all(home.system(), lock, home.path_of(kLock), std::as_bytes(std::span(text)));
+}
+
+base::File open_lock(const base::Folder& home) {
+  constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  base::File lock(home.system().openat(home.fd(), kLock, kFlags, 0644));
+  if (lock.fd() < 0) throw base::io_error(base::Doing::kCreate, home.path_of(kLock), errno);
+  while (::flock(lock.fd(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    if (errno != EWOULDBLOCK) throw base::io_error(base::Doing::kCreate, home.path_of(kLock), errno);
+    throw Error(ExitCode::kStoppedAfterSave, "home.locked", base::terminal_safe_line(home.path()),
+                holder_of(lock.fd()) + " works in this run home",
+                "wait for it, stop it, or use --on-locked wait or skip");
+  }
+  return lock;
+}
+
+/// True while the name still leads to the file that we locked; somebody may have removed it between open and flock.
+bool still_there(const base::Folder& home, const base::File& lock) {
+  struct stat ours {
+  }, named{};
+  return ::fstat(lock.fd(), &ours) == 0 && ::fstatat(home.fd(), kLock, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
+}
+
+base::File take_lock(const base::Folder& home) {
+  while (true) {
+    base::File lock = open_lock(home);
+    if (!still_there(home, lock)) continue;
+    write_holder(home, lock);
+    return lock;
+  }
+}
+
+}  // namespace
+
+struct RunHome::Impl {
+  base::Folder folder;
+  base::File lock;
+
+  /// Folders that a predecessor made but was killed in before anything was written.
+  void remove_empty_generations() const {
+    for (const std::string& name : generation_names(folder))
+      if (name != folder.link_target(kCurrent) &&
+          folder.system().unlinkat(folder.fd(), name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOTEMPTY &&
+          errno != EEXIST)
+        throw base::io_error(base::Doing::kWrite, folder.path_of(name), errno);
+  }
+  void remove_generation(const std::string& name) const {
+    // Renamed first: a half-removed generation must not look like an unfinished one.
+    folder.rename(name, kRemoved + name);
+    folder.remove_tree(kRemoved + name);
+  }
+};
+
+RunHome::RunHome(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RunHome::RunHome(RunHome&&) noexcept = default;
+RunHome::~RunHome() = default;
+
+RunHome RunHome::open(const std::string& home) {
+  try {
+    base::Folder folder = base::Folder::create(home);
+    check_owner(folder);
+    base::File lock = take_lock(folder);
+    return RunHome(std::unique_ptr<Impl>(new Impl{std::move(folder), std::move(lock)}));
+  } catch (const Error& error) {
+    throw at_start(error);
+  }
+}
+
+const std::string& RunHome::path() const { return impl_->folder.path(); }
+
+Generation RunHome::current() const {
+  const auto name = current_generation(impl_->folder);
+  return name ? read_generation(impl_->folder, *name) : Generation{};
+}
+
+Generation RunHome::begin_generation() {
+  try {
+    impl_->remove_empty_generations();
+    const std::string name = next_generation_name(base::Clock::real().wall(), generation_names(impl_->folder));
+    impl_->folder.make_below(name).sync();
+    impl_->folder.sync();
+    base::write_link_atomic(impl_->folder, kCurrent, name);
+    return read_generation(impl_->folder, name);
+  } catch (const Error& error) {
+    throw at_start(error);
+  }
+}
+
+void RunHome::prune(int keep) {
+  for (const base::Entry& entry : impl_->folder.entries())
+    if (entry.name.starts_with(kRemoved)) impl_->folder.remove_tree(entry.name);
+  const std::string now = current_generation(impl_->folder).value_or("");
+  std::vector<std::string> names = generation_names(impl_->folder);
+  std::reverse(names.begin(), names.end());
+  int left = keep;
+  for (const std::string& name : names) {
+    if (read_generation(impl_->folder, name).state != GenerationState::kFinished) continue;
+    if (left-- > 0 || name == now) continue;
+    impl_->remove_generation(name);
+  }
+}
+
+}  // namespace holdfast::checkpoint

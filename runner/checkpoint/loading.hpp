@@ -1,0 +1,25 @@
+// Reading checkpoints back, checked to the last byte. Private to this folder.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/folder.hpp"
+#include "checkpoint/manifest.hpp"
+#include "checkpoint/store.hpp"
+
+namespace holdfast::checkpoint {
+
+struct Verified {
+  Manifest manifest;
+  Loaded loaded;
+};
+
+/// One checkpoint folder, all of it; Error 66 naming file and both sides of a mismatch.
+Verified read_checkpoint(const base::Folder& folder);
+/// See Store::newest.
+std::optional<Loaded> load_newest(const std::string& checkpoints, base::FileSystem& system,
+                                  const std::function<void(const std::string&)>& told);
+
+}  // namespace holdfast::checkpoint

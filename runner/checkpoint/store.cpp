@@ -1,0 +1,208 @@
+// Saving: a temporary folder beside, everything synced, one rename, then `latest` and retention.
+#include "checkpoint/store.hpp"
+
+#include <cerrno>
+#include <filesystem>
+
+#include "base/atomic_file.hpp"
+#include "base/clock.hpp"
+#include "base/io_error.hpp"
+#include "base/process.hpp"
+#include "checkpoint/digest.hpp"
+#include "checkpoint/json.hpp"
+#include "checkpoint/loading.hpp"
+#include "checkpoint/shelf.hpp"
+
+namespace holdfast::checkpoint {
+namespace {
+
+std::string state_text(const base::StateView& state) {
+  nlohmann::ordered_json object;
+  object["progress"] = own_json(state.progress_json, "progress");
+  object["identity"] = own_json(state.identity_json, "identity");
+  object["extra"] = own_json(state.extra_json, "extra");
+  std::string text = object.dump(1) + "\n";
+  if (text.size() > kLargestState)
+    throw Error(ExitCode::kBug, "checkpoint.state_json", "",
+                "the state's JSON takes " + std::to_string(text.size()) + " bytes, at most " +
+                    std::to_string(kLargestState) + " can be read back");
+  return text;
+}
+
+WrittenFile write_text(const base::Folder& folder, const std::string& name, std::string_view text) {
+  const base::File file = folder.create_file(name, 0644);
+  base::write_all(folder.system(), file, folder.path_of(name), std::as_bytes(std::span(text)));
+  base::sync_file(folder.system(), file, folder.path_of(name));
+  return {text.size(), hash_of(text)};
+}
+
+/// Everything of one checkpoint, into an empty folder, manifest last.
+Manifest write_checkpoint(const base::Folder& folder, const base::StateView& state, const SaveRequest& request,
+                          const std::string& state_json) {
+  Manifest manifest;
+  manifest.counters = request.counters;
+  manifest.run_id = request.run_id;
+  manifest.reason = request.reason;
+  manifest.attempt = request.attempt;
+  manifest.best = request.is_best;
+  manifest.saved_at = base::rfc3339_utc(base::Clock::real().wall());
+  manifest.digest = state_digest(state, request.counters);
+  manifest.files = {write_tensor_file(folder, kFiles[0], state.model),
+                    write_tensor_file(folder, kFiles[1], state.optimizer), write_text(folder, kFiles[2], state_json)};
+  write_text(folder, "manifest.json", render_manifest(manifest));
+  folder.sync();
+  return manifest;
+}
+
+/// A failed save leaves nothing behind; when even that fails, clean() finds it later.
+void remove_quietly(const base::Folder& folder, const std::string& name) {
+  try {
+    folder.remove_tree(name);
+  } catch (const Error&) {
+    return;  // the error that led here is the one to tell
+  }
+}
+
+std::int64_t total_bytes(const Manifest& manifest) {
+  std::uint64_t bytes = 0;
+  for (const WrittenFile& file : manifest.files) bytes += file.size;
+  return static_cast<std::int64_t>(bytes);
+}
+
+/// Puts `temporary` in the place of `name`. Whatever instant the process dies, a whole checkpoint of this update stands
+/// under a name that is looked at.
+void put_in_place(const base::Folder& folder, const std::string& temporary, const std::string& name) {
+  if (!folder.kind_of(name)) {
+    folder.rename(temporary, name);
+    folder.sync();
+    return;
+  }
+  if (folder.system().exchange(folder.fd(), temporary.c_str(), name.c_str()) == 0) {
+    folder.sync();
+    remove_quietly(folder, temporary);  // now the former one
+    return;
+  }
+  if (errno != EINVAL && errno != ENOSYS) throw base::io_error(base::Doing::kWrite, folder.path_of(name), errno);
+  // A file system without exchange: the former one keeps a name that counts until the new one stands.
+  const std::string aside = name + std::string(kReplaced);
+  folder.remove_tree(aside);
+  folder.rename(name, aside);
+  folder.rename(temporary, name);
+  folder.sync();
+  remove_quietly(folder, aside);
+}
+
+/// Removes one checkpoint so that its final name never stands for a part of it.
+void give_up(const base::Folder& folder, const std::string& name, const std::string& run_id) {
+  const std::string gone = std::string(kTemporary) + run_id + "-" + name;
+  folder.remove_tree(gone);
+  folder.rename(name, gone);
+  folder.remove_tree(gone);
+}
+
+}  // namespace
+
+struct Store::Impl {
+  std::string generation;
+  Retention retention;
+  base::FileSystem& system;
+
+  [[nodiscard]] std::string checkpoints() const { return generation + "/checkpoints"; }
+  [[nodiscard]] std::string run_id() const { return std::filesystem::path(generation).filename().string(); }
+
+  /// After the checkpoint stands nothing may fail the save: what goes wrong is noted.
+  template <class Step>
+  static void noting(std::vector<std::string>& notes, Step&& step) {
+    try {
+      step();
+    } catch (const Error& error) {
+      notes.push_back(one_line(error));
+    }
+  }
+
+  void retain(const base::Folder& folder, const SaveRequest& request, const std::string& saved,
+              std::vector<std::string>& notes) const {
+    std::vector<std::string> gone;
+    noting(notes, [&] { gone = expendable(read_shelf(folder).candidates, retention, request.run_id, saved); });
+    for (const std::string& name : gone) noting(notes, [&] { give_up(folder, name, request.run_id); });
+    if (!gone.empty()) noting(notes, [&] { folder.sync(); });
+  }
+};
+
+Store::Store(std::string generation, Retention retention, base::FileSystem& system)
+    : impl_(new Impl{base::absolute_path(generation), retention, system}) {}
+Store::~Store() = default;
+
+Saved Store::save(const base::StateView& state, const SaveRequest& request) {
+  const auto start = base::Clock::real().monotonic();
+  const std::string name = checkpoint_name(request.counters.update, request.suffix);
+  if (!update_in_name(name))
+    throw Error(ExitCode::kBug, "checkpoint.name", "", "'" + name + "' cannot be the name of a checkpoint");
+  const std::string state_json = state_text(state);
+  const base::Folder folder = base::Folder::create(impl_->checkpoints(), impl_->system);
+  const std::string temporary = std::string(kTemporary) + request.run_id + "-" +
+                                std::to_string(request.counters.update) + "-" + std::to_string(::getpid());
+  // In a container every process has the same number: a killed predecessor's leftover may stand here.
+  folder.remove_tree(temporary);
+  Saved saved;
+  try {
+    const Manifest manifest = write_checkpoint(folder.make_below(temporary), state, request, state_json);
+    saved.bytes = total_bytes(manifest);
+    saved.digest = manifest.digest;
+    put_in_place(folder, temporary, name);
+  } catch (...) {
+    remove_quietly(folder, temporary);
+    throw;
+  }
+  saved.path = folder.path_of(name);
+  Impl::noting(saved.notes, [&] { base::write_link_atomic(folder, kLatest, name); });
+  impl_->retain(folder, request, name, saved.notes);
+  saved.seconds = std::chrono::duration<double>(base::Clock::real().monotonic() - start).count();
+  return saved;
+}
+
+void Store::clean() {
+  if (!std::filesystem::exists(impl_->checkpoints())) return;
+  const base::Folder folder = base::Folder::open(impl_->checkpoints(), impl_->system);
+  const std::string own = std::string(kTemporary) + impl_->run_id() + "-";
+  for (const base::Entry& entry : folder.entries()) {
+    if (entry.name.starts_with(own) || entry.name.starts_with("." + std::string(kLatest) + ".tmp-"))
+      folder.remove_tree(entry.name);
+    if (!entry.name.ends_with(kReplaced) || !update_in_name(entry.name)) continue;
+    const std::string name = entry.name.substr(0, entry.name.size() - kReplaced.size());
+    if (folder.kind_of(name))
+      folder.remove_tree(entry.name);
+    else
+      folder.rename(entry.name, name);
+  }
+}
+
+std::optional<Loaded> Store::newest(const std::function<void(const std::string&)>& told) const {
+  return load_newest(impl_->checkpoints(), impl_->system, told);
+}
+
+std::string Store::newest_path() const {
+  if (!std::filesystem::exists(impl_->checkpoints())) return {};
+  const base::Folder folder = base::Folder::open(impl_->checkpoints(), impl_->system);
+  const Shelf shelf = read_shelf(folder);
+  for (const Candidate& candidate : shelf.candidates)
+    if (candidate.manifest) return folder.path_of(candidate.name);
+  return {};
+}
+
+void write_safetensors(const std::string& path, const std::vector<base::TensorView>& tensors) {
+  const std::filesystem::path absolute = base::absolute_path(path);
+  const base::Folder folder = base::Folder::open(absolute.parent_path().string());
+  const std::string name = absolute.filename().string();
+  const std::string temporary = "." + name + ".tmp-" + std::to_string(::getpid()) + "-" + base::random_hex(8);
+  try {
+    write_tensor_file(folder, temporary, tensors);
+    folder.rename(temporary, name);
+  } catch (...) {
+    remove_quietly(folder, temporary);
+    throw;
+  }
+  folder.sync();
+}
+
+}  // namespace holdfast::checkpoint
