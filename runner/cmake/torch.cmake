@@ -1,6 +1,8 @@
 include_guard(GLOBAL)
 # LibTorch as one interface target, and the precompiled header that every torch .cpp of the tree shares.
+set(CMAKE_MESSAGE_LOG_LEVEL ERROR)  # its configuration warns of a profiler library that no wheel has
 find_package(Torch REQUIRED)
+unset(CMAKE_MESSAGE_LOG_LEVEL)
 if(NOT Torch_VERSION MATCHES "^2\\.(13|14)\\.")
   message(FATAL_ERROR "LibTorch ${Torch_VERSION} was found in ${TORCH_INSTALL_PREFIX}, but holdfast is built and tested with "
                       "2.13.0 (CPU) and 2.14.1 (CUDA). Set CMAKE_PREFIX_PATH to one of these, or run `make setup`.")

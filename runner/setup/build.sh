@@ -35,12 +35,12 @@ shift
 folder=$root/build/$preset
 answers=$root/build/setup.cmake
 cd "$root"
-if [[ ! -f $folder/build.ninja || ($answers -nt $folder/CMakeCache.txt && $preset != @(fast|asan|tsan)) ]]; then
+if [[ ! -f $folder/build.ninja || ($answers -nt $folder/configured && $preset != @(fast|asan|tsan)) ]]; then
   say "configure: preset $preset in build/$preset"
   initial=()
   [[ ! -f $answers ]] || initial=(-C "$answers")
   quietly "$root/build/setup/configure-$preset.log" cmake --preset "$preset" "${initial[@]}"
-  touch "$folder/CMakeCache.txt"
+  touch "$folder/configured"
 fi
 say "build: build/$preset, $(jobs) at a time"
 if [[ -t 1 ]]; then
