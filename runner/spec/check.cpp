@@ -1,4 +1,4 @@
-// Types and bounds of values, one sentence a fault.
+// Tables and lists; single values are check_scalar.cpp.
 #include "spec/check.hpp"
 
 #include <algorithm>
@@ -11,26 +11,6 @@
 
 namespace holdfast::spec {
 namespace {
-
-bool is_list(const OptionSpec& spec) {
-  return spec.single_allowed || spec.type == OptionType::kIntegers || spec.type == OptionType::kNumbers ||
-         spec.type == OptionType::kStrings || spec.type == OptionType::kPaths;
-}
-
-OptionType item_type(OptionType type) {
-  switch (type) {
-    case OptionType::kIntegers:
-      return OptionType::kInteger;
-    case OptionType::kNumbers:
-      return OptionType::kNumber;
-    case OptionType::kStrings:
-      return OptionType::kString;
-    case OptionType::kPaths:
-      return OptionType::kPath;
-    default:
-      return type;
-  }
-}
 
 OptionSpec item_spec(const OptionSpec& list) {
   OptionSpec item = list;
@@ -82,13 +62,6 @@ std::string list_words(OptionType item) {
   }
 }
 
-/// `"adamw", "sgd"`.
-std::string quoted_list(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + quote(word);
-  return text;
-}
-
 std::vector<std::string> key_names(const OptionTable& keys, const OptionTable* others) {
   std::vector<std::string> names;
   for (const auto& spec : keys.specs()) names.push_back(spec->name);
@@ -98,6 +71,26 @@ std::vector<std::string> key_names(const OptionTable& keys, const OptionTable* o
 }
 
 }  // namespace
+
+bool is_list(const OptionSpec& spec) {
+  return spec.single_allowed || spec.type == OptionType::kIntegers || spec.type == OptionType::kNumbers ||
+         spec.type == OptionType::kStrings || spec.type == OptionType::kPaths;
+}
+
+OptionType item_type(OptionType type) {
+  switch (type) {
+    case OptionType::kIntegers:
+      return OptionType::kInteger;
+    case OptionType::kNumbers:
+      return OptionType::kNumber;
+    case OptionType::kStrings:
+      return OptionType::kString;
+    case OptionType::kPaths:
+      return OptionType::kPath;
+    default:
+      return type;
+  }
+}
 
 Checked Checker::table(const OptionTable& keys, const Value& table, const std::string& where, const OptionTable* others,
                        Unknown unknown) {
@@ -241,111 +234,6 @@ std::optional<Checker::Found> Checker::nested(const OptionSpec& spec, const Valu
     if (const auto found = inner.toml.find(key->name); found != inner.toml.end())
       toml += (toml.empty() ? "" : ", ") + quote_key(key->name) + " = " + found->second;
   return Found{std::make_shared<const Options>(std::move(inner.options)), toml.empty() ? "{}" : "{ " + toml + " }"};
-}
-
-std::optional<Checker::Found> Checker::text(const OptionSpec& spec, const Value& value, const std::string& name) {
-  const std::optional<Text> found = spec.type == OptionType::kPath ? path(value, name) : expand(value, name);
-  if (!found) return std::nullopt;
-  const auto& words = spec.choices;
-  if (!words.empty() && std::find(words.begin(), words.end(), found->expanded) == words.end()) {
-    std::string message = "'" + name + "' must be one of " + quoted_list(words) + ": got " + describe_value(value);
-    const std::string near = nearest(value.text, words);
-    if (!near.empty()) message += "; did you mean " + quote(near) + "?";
-    report_.add(value.place, "recipe.not_a_choice", std::move(message));
-    return std::nullopt;
-  }
-  return Found{found->expanded, quote(found->raw)};
-}
-
-std::optional<Checker::Found> Checker::quantity(const OptionSpec& spec, const Value& value, const std::string& name) {
-  std::string meant = "an interval", problem, hint, toml;
-  std::optional<OptionValue> result;
-  double bounded = 1;
-  // A bare number is told about units; anything else that is no string, too.
-  const std::optional<Text> found = value.type == Value::Type::kString ? expand(value, name) : Text{};
-  if (!found) return std::nullopt;
-  const auto take = [&](const auto& parsed, const auto& format, double scale) {
-    problem = parsed.problem;
-    hint = parsed.hint;
-    if (!parsed.value) return;
-    result = *parsed.value;
-    toml = found->expanded == found->raw ? quote(format(*parsed.value)) : quote(found->raw);
-    bounded = scale;
-  };
-  if (spec.type == OptionType::kDuration) {
-    meant = "a duration";
-    const auto parsed = parse_duration(found->expanded);
-    take(parsed, format_duration, parsed.value ? static_cast<double>(parsed.value->count()) / 1e9 : 0);
-  } else if (spec.type == OptionType::kSize) {
-    meant = "a size";
-    const auto parsed = parse_size(found->expanded);
-    take(parsed, format_size, parsed.value ? static_cast<double>(parsed.value->count) : 0);
-  } else {
-    take(parse_interval(found->expanded), format_interval, 1);
-  }
-  if (value.type != Value::Type::kString) {
-    wrong_type(value, name, meant + " with a unit, as a string", hint);
-    return std::nullopt;
-  }
-  if (!result) {
-    // The clause may quote a piece of the text: never of an expanded one.
-    if (found->expanded != found->raw) problem = "is none after its references are replaced";
-    report_.add(value.place, "recipe.bad_quantity",
-                "'" + name + "' must be " + meant + ": " + describe_value(value) + " " + problem, hint);
-    return std::nullopt;
-  }
-  if (spec.type != OptionType::kInterval && !in_bounds(spec, bounded, value, name)) return std::nullopt;
-  return Found{std::move(*result), std::move(toml)};
-}
-
-std::optional<std::int64_t> Checker::integer(const OptionSpec& spec, const Value& value, const std::string& name) {
-  if (value.type == Value::Type::kInteger) {
-    if (!in_bounds(spec, static_cast<double>(value.integer), value, name)) return std::nullopt;
-    return value.integer;
-  }
-  std::string hint;
-  if (value.type == Value::Type::kFloat && value.number == std::floor(value.number) && std::abs(value.number) < 1e15)
-    hint = "write " + std::to_string(static_cast<std::int64_t>(value.number));
-  if (value.type == Value::Type::kString) {
-    const auto inner = parse_value(value.text);
-    if (inner && inner->type == Value::Type::kInteger) hint = "write " + shorten(value.text) + " without quotes";
-  }
-  wrong_type(value, name, "an integer", hint);
-  return std::nullopt;
-}
-
-std::optional<double> Checker::number(const OptionSpec& spec, const Value& value, const std::string& name) {
-  if (value.type == Value::Type::kInteger || value.type == Value::Type::kFloat) {
-    const double real = value.type == Value::Type::kInteger ? static_cast<double>(value.integer) : value.number;
-    if (!std::isfinite(real)) {
-      wrong_type(value, name, "a finite number");
-      return std::nullopt;
-    }
-    if (!in_bounds(spec, real, value, name)) return std::nullopt;
-    return real;
-  }
-  std::string hint;
-  if (value.type == Value::Type::kString) {
-    const auto inner = parse_value(value.text);
-    const bool numeric = inner && (inner->type == Value::Type::kInteger || inner->type == Value::Type::kFloat);
-    if (numeric) hint = "write " + shorten(value.text) + " without quotes";
-  }
-  wrong_type(value, name, "a number", hint);
-  return std::nullopt;
-}
-
-bool Checker::in_bounds(const OptionSpec& spec, double number, const Value& value, const std::string& name) {
-  const bool low = spec.minimum && (spec.exclusive_minimum ? number <= *spec.minimum : number < *spec.minimum);
-  const bool high = spec.maximum && (spec.exclusive_maximum ? number >= *spec.maximum : number > *spec.maximum);
-  if (!low && !high) return true;
-  report_.add(value.place, "recipe.out_of_range",
-              "'" + name + "' must be " + bounds_text(spec) + ": got " + describe_value(value));
-  return false;
-}
-
-void Checker::wrong_type(const Value& value, const std::string& name, const std::string& meant, std::string hint) {
-  report_.add(value.place, "recipe.wrong_type", "'" + name + "' must be " + meant + ": got " + describe_value(value),
-              std::move(hint));
 }
 
 }  // namespace holdfast::spec

@@ -74,6 +74,10 @@ class Checker {
   Environment environment_;
 };
 
+/// Whether the program reads a list; an option that takes one value or several is one.
+bool is_list(const OptionSpec& spec);
+/// kInteger for kIntegers, ...; the type itself when it is no list.
+OptionType item_type(OptionType type);
 /// "at least 1", "between 1 and 100", "above 0"; empty without bounds. In the unit of the option: seconds, bytes.
 std::string bounds_text(const OptionSpec& spec);
 /// A default as TOML text.

@@ -48,6 +48,9 @@ std::string nearest(std::string_view name, const std::vector<std::string>& candi
     best = candidate;
     best_distance = distance;
   }
+  // "batch" for "batch_size": many edits, one thought.
+  for (const std::string& candidate : candidates)
+    if (best.empty() && name.size() >= 3 && candidate.compare(0, name.size(), name) == 0) best = candidate;
   return best;
 }
 

@@ -11,7 +11,8 @@ namespace holdfast::spec {
 /// alignment); letter case does not count.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The candidate nearest to `name`, within a third of its length (at least one edit); empty when none is near.
+/// The candidate nearest to `name`, within a third of its length (at least one edit), or else the
+/// first that begins with it; empty when there is none.
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates);
 
 /// At most about 80 bytes, cut between characters, with an ellipsis.

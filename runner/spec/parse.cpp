@@ -131,13 +131,15 @@ class Converter {
 
 bool starts_with(std::string_view text, std::string_view begin) { return text.substr(0, begin.size()) == begin; }
 
-/// toml++ reports a faulty header at the end of its line, sometimes on the next one: points at the header itself.
-Place place_of_redefinition(const Source& source, Place place) {
-  const auto content = [&](int line) { return source.line(line).find_first_not_of(" \t"); };
-  const auto blank_or_other = [&](int line, std::size_t at) { return at == std::string_view::npos || line < 1; };
-  if (place.column <= 1 && place.line > 1) --place.line;
-  const std::size_t at = content(place.line);
-  place.column = blank_or_other(place.line, at) ? 0 : static_cast<int>(at) + 1;
+/// toml++ reports a faulty header behind it, sometimes on the next line: points at the beginning of the line that
+/// counts.
+Place place_of_redefinition(const Source& source, Place place, bool header) {
+  std::size_t at = source.line(place.line).find_first_not_of(" \t");
+  while (header && place.line > 1 && (at == std::string_view::npos || source.line(place.line)[at] != '[')) {
+    --place.line;
+    at = source.line(place.line).find_first_not_of(" \t");
+  }
+  place.column = at == std::string_view::npos ? 0 : static_cast<int>(at) + 1;
   return place;
 }
 
@@ -149,7 +151,7 @@ Place place_of_redefinition(const Source& source, Place place) {
   const std::string prefix = "Error while parsing ";
   if (starts_with(text, prefix)) text = text.substr(prefix.size());
   Place place = place_of(error.source());
-  if (redefines && (header || place.column > 1)) place = place_of_redefinition(source, place);
+  if (redefines) place = place_of_redefinition(source, place, header);
   std::string hint;
   if (redefines) hint = "every key and table stands once; no value was taken from either";
   if (text.find("TOML_MAX_NESTED_VALUES") != std::string::npos)

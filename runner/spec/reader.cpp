@@ -160,18 +160,26 @@ class Reader {
       draft.options = checker_.table(*draft.declared, value, where, place.keys);
     } else {
       for (const Entry& entry : value.entries)
-        if (!place.keys->find(entry.key)) draft.unchecked.push_back(entry);
+        if (!place.keys->find(entry.key)) draft.unchecked.push_back(guessed(entry));
     }
     draft_.plugins.push_back(std::move(draft));
+  }
+
+  /// The override of an option whose type is not known: TOML when it is, a string otherwise.
+  static Entry guessed(Entry entry) {
+    if (entry.value.type == Value::Type::kRaw)
+      if (std::optional<Value> parsed = parse_value(entry.value.text)) entry.value = std::move(*parsed);
+    return entry;
   }
 
   const OptionTable* declared(const DraftPlugin& draft) {
     const auto given = draft.own.given.find("plugin");
     const Place at = given != draft.own.given.end() ? given->second : draft.own.place;
-    if (!is_name(draft.plugin)) {
-      report_.add(
-          at, "recipe.bad_name",
-          "the name of a plugin is made of letters, digits, '_' and '-': got " + shorten(draft.own.toml.at("plugin")));
+    // A reference would let a variable's content into messages and choose the code that runs.
+    const std::string& written = draft.own.toml.at("plugin");
+    if (!is_name(draft.plugin) || written != quote(draft.plugin)) {
+      report_.add(at, "recipe.bad_name",
+                  "the name of a plugin is made of letters, digits, '_' and '-': got " + shorten(written));
       return nullptr;
     }
     if (!options_.catalog) return nullptr;

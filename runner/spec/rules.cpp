@@ -1,6 +1,7 @@
 // Rules between keys. Each function looks at one table; a rule is silent about keys that are faulty already.
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "spec/distance.hpp"
 #include "spec/draft.hpp"
@@ -160,24 +161,31 @@ class Rules {
   void memory() {
     Checked& table = draft_.table("memory");
     if (!table.options.has("on_oom")) return;
-    std::vector<std::string> known, seen;
-    for (const Rung& rung : rungs()) known.emplace_back(rung.name);
-    for (const std::string& word : table.options.strings("on_oom")) {
-      const auto rung = std::find_if(rungs().begin(), rungs().end(), [&](const Rung& r) { return r.name == word; });
-      if (rung == rungs().end()) {
-        const std::string near = nearest(word, known);
-        fault(table, "on_oom", "recipe.not_a_choice",
-              "'memory.on_oom' holds no such rung: got " + shorten(quote(word)) +
-                  (near.empty() ? "" : "; did you mean " + quote(near) + "?"),
-              R"(today there is "save")");
-      } else if (!rung->built) {
-        fault(table, "on_oom", "recipe.not_built",
-              "the rung " + quote(word) + " of 'memory.on_oom' (" + std::string(rung->help) + ") is not yet built",
-              R"(today there is "save")");
-      } else if (std::find(seen.begin(), seen.end(), word) != seen.end()) {
-        fault(table, "on_oom", "recipe.conflict", "'memory.on_oom' names the rung " + quote(word) + " twice");
-      }
-      seen.push_back(word);
+    std::set<std::string> seen;
+    // As written: an expanded reference is not shown.
+    const std::optional<Value> written = parse_value(table.toml["on_oom"]);
+    for (const Value& item : written->items) {
+      rung(table, item.text);
+      if (!seen.insert(item.text).second)
+        fault(table, "on_oom", "recipe.conflict", "'memory.on_oom' names the rung " + quote(item.text) + " twice");
+    }
+  }
+
+  void rung(const Checked& table, const std::string& word) {
+    const std::string hint = R"(today there is "save")";
+    const auto found = std::find_if(rungs().begin(), rungs().end(), [&](const Rung& r) { return r.name == word; });
+    if (found == rungs().end()) {
+      std::vector<std::string> known;
+      for (const Rung& each : rungs()) known.emplace_back(each.name);
+      const std::string near = nearest(word, known);
+      fault(table, "on_oom", "recipe.not_a_choice",
+            "'memory.on_oom' holds no such rung: got " + shorten(quote(word)) +
+                (near.empty() ? "" : "; did you mean " + quote(near) + "?"),
+            hint);
+    } else if (!found->built) {
+      fault(table, "on_oom", "recipe.not_built",
+            "the rung " + quote(word) + " of 'memory.on_oom' (" + std::string(found->help) + ") is not yet built",
+            hint);
     }
   }
 

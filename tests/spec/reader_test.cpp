@@ -45,3 +45,108 @@ TEST_CASE("a short recipe is read and every default is filled in") {
   CHECK(recipe.hooks[0].table == "hook.periodic_checkpoint");
   CHECK(recipe.hooks[0].options.interval("every").time == std::chrono::minutes(10));
 }
+
+TEST_CASE("a recipe with everything in it is read, whatever the order of its tables") {
+  const std::string tail =
+      "[strategy.amp]\ndtype = \"fp16\"\n[strategy.accumulate]\nmicro_batch_size = 16\n"
+      "[hook.periodic_checkpoint]\nevery = \"5 min\"\n[hook.skip_corrupt]\nmax_share = 0.5\n";
+  const Recipe recipe = read(kHead + tail);
+  const Recipe other = read(tail + kHead);
+  REQUIRE(recipe.strategies.size() == 2);
+  CHECK(recipe.strategies[0].table == "strategy.accumulate");
+  CHECK(recipe.strategies[1].table == "strategy.amp");
+  CHECK(recipe.strategies[1].options.string("dtype") == "fp16");
+  REQUIRE(recipe.hooks.size() == 2);
+  CHECK(recipe.hooks[0].options.interval("every").time == std::chrono::minutes(5));
+  CHECK(recipe.hooks[1].options.number("max_share") == 0.5);
+  const std::string mine = recipe.effective_toml, theirs = other.effective_toml;
+  CHECK(mine.substr(mine.find("[strategy")) == theirs.substr(theirs.find("[strategy")));
+}
+
+TEST_CASE("a second instance names its plugin") {
+  const Recipe recipe = read(kHead + "[hook.often]\nplugin = \"periodic_checkpoint\"\nevery = \"10 updates\"\n");
+  REQUIRE(recipe.hooks.size() == 2);
+  CHECK(recipe.hooks[0].table == "hook.often");
+  CHECK(recipe.hooks[0].plugin == "periodic_checkpoint");
+  CHECK(recipe.hooks[1].table == "hook.periodic_checkpoint");
+}
+
+TEST_CASE("enabled = false removes a strategy, a hook and a member of the safe set") {
+  const Recipe recipe = read(kHead +
+                             "[strategy.amp]\nenabled = false\n[hook.periodic_checkpoint]\nenabled = false\n"
+                             "[hook.not_installed]\nenabled = false\nx = 1\n");
+  CHECK(recipe.strategies.empty());
+  CHECK(recipe.hooks.empty());
+  CHECK(faults(kHead + "[strategy.amp]\nenabled = false\ndtyp = \"fp16\"\n").find("did you mean 'dtype'?") !=
+        std::string::npos);
+}
+
+TEST_CASE("a plugin that is not there is exit 80, with the nearest name") {
+  CHECK(faults(kHead + "[strategy.acumulate]\nmicro_batch_size = 1\n", {}, 80) ==
+        "r.toml:12:1: error[plugin.unavailable]: [strategy.acumulate] no plugin 'acumulate' in /lib/plugins\n"
+        "  [strategy.acumulate]\n  ^\n  hint: did you mean 'accumulate'?");
+  std::string text = kHead;
+  text.replace(text.find("\"mlp\""), 5, "\"transformer\"");
+  CHECK(faults(text, {}, 80) ==
+        "r.toml:2:10: error[plugin.unavailable]: [model] no plugin 'transformer' in /lib/plugins\n"
+        "  plugin = \"transformer\"\n           ^\n  hint: holdfast plugins lists what there is");
+  text.replace(text.find("\"transformer\""), 13, "\"../mlp\"");
+  CHECK(faults(text) ==
+        "r.toml:2:10: error[recipe.bad_name]: the name of a plugin is made of letters, digits, '_' and '-': got "
+        "\"../mlp\"\n  plugin = \"../mlp\"\n           ^");
+}
+
+TEST_CASE("a plugin that declares a key of the runner is refused") {
+  const Folder folder;
+  FakeCatalog catalog;
+  catalog.add(Kind::kHook, "greedy").boolean("enabled", true);
+  ReadOptions options;
+  options.catalog = &catalog;
+  try {
+    read_recipe(folder.write("r.toml", kHead + "[hook.greedy]\n"), options);
+    FAIL("no fault");
+  } catch (const Faults& error) {
+    CHECK(error.code() == ExitCode::kPlugin);
+    CHECK(error.message() == "the plugin 'greedy' declares the option 'enabled', which belongs to the runner");
+  }
+}
+
+TEST_CASE("tables of the wrong kind are refused") {
+  CHECK(faults("[[run]]\n" + kHead) ==
+        "r.toml:1:1: error[recipe.wrong_type]: [run] must be one table: got a list\n  [[run]]\n  ^\n"
+        "  hint: write [run], with single brackets");
+  CHECK(faults("run = 3\n" + kHead) ==
+        "r.toml:1:7: error[recipe.wrong_type]: [run] must be one table: got 3\n  run = 3\n        ^");
+  CHECK(
+      faults("strategy = { amp = true }\n" + kHead) ==
+      "r.toml:1:20: error[recipe.wrong_type]: [strategy.amp] must be one table: got true\n  strategy = { amp = true }\n"
+      "                     ^");
+  CHECK(faults(kHead + "[dataset.test]\nplugin = \"idx\"\n") ==
+        "r.toml:12:10: error[recipe.unknown_key]: [dataset] holds the tables 'train' and 'eval' only: got 'test'\n"
+        "  [dataset.test]\n           ^");
+  CHECK(faults(kHead + "[hook.\"a b\"]\n") ==
+        "r.toml:12:7: error[recipe.bad_name]: the name of a hook is made of letters, digits, '_' and '-': got 'a b'\n"
+        "  [hook.\"a b\"]\n        ^");
+}
+
+TEST_CASE("all faults of a file are told together, in its order") {
+  const std::string told = faults(kHead + "[loader]\nthreads = 0\n[optimizer]\nlr = \"x\"\n[modle]\n[hook.nope]\n");
+  std::vector<std::string> lines;
+  for (const char* mark : {"r.toml:13:11: error[recipe.out_of_range]", "r.toml:15:6: error[recipe.wrong_type]",
+                           "r.toml:16:2: error[recipe.unknown_table]", "r.toml:17:1: error[plugin.unavailable]"})
+    CHECK_MESSAGE(told.find(mark) != std::string::npos, told);
+  CHECK(told.find("out_of_range") < told.find("wrong_type"));
+}
+
+TEST_CASE("plugin_search reads its table alone") {
+  const Folder folder;
+  ReadOptions options;
+  options.working_folder = "/work";
+  const std::string path = folder.write("r.toml", "[plugins]\nsearch = [\"p\"]\n[run]\nseed = \"x\"\n");
+  CHECK(plugin_search(path, options) == std::vector<std::string>{folder.path() + "/p"});
+  options.overrides = {{"plugins.search", "[\"q\", \"/abs\"]"}};
+  CHECK(plugin_search(path, options) == std::vector<std::string>{"/work/q", "/abs"});
+  CHECK(plugin_search(folder.write("none.toml", kHead), {}).empty());
+  CHECK(plugin_search(folder.write("bad.toml", "[plugins]\nsearch = 3\n"), {}).empty());
+  CHECK_THROWS_AS(plugin_search(folder.write("syntax.toml", "[plugins\n"), {}), Faults);
+}
