@@ -1,12 +1,13 @@
 # What `cmake --install` lays down, and the package of `find_package(holdfast COMPONENTS sdk)`. Included last by the root.
+# `cmake --install build/release --component sdk` installs what plugins are built with, before anything is built.
 include_guard(GLOBAL)
 include(CMakePackageConfigHelpers)
 
 set(package_folder lib/cmake/holdfast)
 install(TARGETS holdfast_sdk EXPORT holdfastTargets)
-install(EXPORT holdfastTargets NAMESPACE holdfast:: DESTINATION ${package_folder})
-install(DIRECTORY runner/sdk/include/holdfast DESTINATION include FILES_MATCHING PATTERN "*.hpp")
-install(FILES runner/cmake/holdfast_plugin.cmake DESTINATION ${package_folder})
+install(EXPORT holdfastTargets NAMESPACE holdfast:: DESTINATION ${package_folder} COMPONENT sdk)
+install(DIRECTORY runner/sdk/include/holdfast DESTINATION include COMPONENT sdk FILES_MATCHING PATTERN "*.hpp")
+install(FILES runner/cmake/holdfast_plugin.cmake DESTINATION ${package_folder} COMPONENT sdk)
 install(DIRECTORY configs DESTINATION share/holdfast PATTERN "runs" EXCLUDE PATTERN "mnist" EXCLUDE PATTERN "*.py" EXCLUDE)
 install(FILES LICENSE DESTINATION share/doc/holdfast)
 if(EXISTS ${PROJECT_SOURCE_DIR}/schemas)
@@ -18,7 +19,7 @@ if(HOLDFAST_TORCH)
                                 INSTALL_DESTINATION ${package_folder})
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/holdfastConfigVersion.cmake COMPATIBILITY SameMinorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/holdfastConfig.cmake ${PROJECT_BINARY_DIR}/holdfastConfigVersion.cmake
-          DESTINATION ${package_folder})
+          DESTINATION ${package_folder} COMPONENT sdk)
 endif()
 
 # install_program(TARGET FOLDER): for a target that this configuration has.
