@@ -7,7 +7,7 @@
 
 namespace holdfast::test {
 
-class FaultyFileSystem final : public base::FileSystem {
+class FaultyFileSystem : public base::FileSystem {
  public:
   /// Call number `fail_at` (0-based, changing calls only) fails with `number`; -1: none fails, calls are only counted.
   explicit FaultyFileSystem(int fail_at = -1, int number = EIO, bool all_later = false)

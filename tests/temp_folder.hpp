@@ -1,4 +1,4 @@
-// A folder of its own for one test, removed at the end.
+// A folder of its own for one test, removed at the end; in memory where the test syncs hundreds of times.
 #pragma once
 
 #include <unistd.h>
@@ -13,10 +13,14 @@
 
 namespace holdfast::test {
 
+enum class Where { kDisk, kMemory };
+
 class TempFolder {
  public:
-  TempFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "holdfast-test-XXXXXX").string();
+  explicit TempFolder(Where where = Where::kDisk) {
+    const bool memory = where == Where::kMemory && ::access("/dev/shm", W_OK | X_OK) == 0;
+    const std::filesystem::path parent = memory ? "/dev/shm" : std::filesystem::temp_directory_path();
+    std::string pattern = (parent / "holdfast-test-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
     path_ = pattern;
   }

@@ -94,8 +94,8 @@ void check_version(const json& object, const std::string& where, const std::stri
   const auto found = object.find("format_version");
   if (found == object.end() || !found->is_number_integer()) return;  // told as damage or as a missing field
   if (*found <= kFormatVersion) return;
-  const std::string what = "the checkpoint has format version " + found->dump() + ", this holdfast reads up to version " +
-                           std::to_string(kFormatVersion);
+  const std::string what = "the checkpoint has format version " + found->dump() +
+                           ", this holdfast reads up to version " + std::to_string(kFormatVersion);
   if (!fault.empty()) refuse(where, what + "; " + fault);
   throw Error(ExitCode::kMissingInput, "checkpoint.version", where, what,
               "use the holdfast that wrote it, or a newer one");

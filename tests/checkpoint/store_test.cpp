@@ -19,7 +19,7 @@ using test::SampleState;
 namespace {
 
 struct Fixture {
-  test::TempFolder temp;
+  test::TempFolder temp{test::Where::kMemory};
   std::string generation = temp / test::kRunId;
   std::string checkpoints = generation + "/checkpoints";
   std::vector<std::string> told;
