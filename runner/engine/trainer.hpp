@@ -27,6 +27,7 @@ struct Progress {
   std::int64_t no_op_windows = 0, skipped_windows = 0, skipped_samples = 0, oom_retries = 0;
   std::optional<double> best_metric;
   std::int64_t best_update = 0;
+  std::optional<double> early_best;  ///< of the early-stop metric, which may be another one
   std::int64_t evals_without_improvement = 0;
 };
 

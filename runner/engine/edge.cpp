@@ -1,0 +1,116 @@
+// The edge of a window: the only place where a run is evaluated, saved or ended.
+#include <torch/torch.h>
+
+#include "device/out_of_memory.hpp"
+#include "engine/evaluation.hpp"
+#include "engine/trainer_impl.hpp"
+
+namespace holdfast::engine {
+
+std::optional<Outcome> Trainer::Impl::edge(const WindowReport& report) {
+  Requests asked;
+  hooks.window_end(report, asked);
+  Ranked ranked;
+  if (evaluation_due(report)) ranked = evaluate_and_rank(asked);
+  const std::string* signal = parts.stop ? parts.stop->asked() : nullptr;
+  if (signal) asked.stop(ExitCode::kStoppedAfterSave, *signal);
+
+  const bool ending = report.last || ranked.stop.has_value();
+  const bool stopping = asked.stop_code == ExitCode::kStoppedAfterSave;
+  if (ending || stopping || ranked.best || asked.save_reason) {
+    std::string reason = asked.save_reason.value_or("best");
+    if (ranked.best) reason = "best";
+    if (stopping) reason = signal ? "signal" : "stop";
+    if (ending) reason = "end";
+    save({std::move(reason), "", ranked.best, 0, 0, 0}, ending || stopping);
+  }
+  if (asked.release) device::release_caches();
+  if (asked.stop_code && !stopping) return outcome(*asked.stop_code, asked.stop_reason);
+  if (report.last)
+    return outcome(ExitCode::kOk, "the target of " + std::to_string(total_updates) + " updates is reached");
+  if (ranked.stop) return outcome(ExitCode::kOk, *ranked.stop);
+  if (stopping) return outcome(ExitCode::kStoppedAfterSave, asked.stop_reason);
+  check_fruitful();
+  return std::nullopt;
+}
+
+Outcome Trainer::Impl::abandon() {
+  save({"signal", "", false, 0, 0, 0}, true);
+  return outcome(ExitCode::kStoppedAfterSave, *parts.stop->asked());
+}
+
+bool Trainer::Impl::evaluation_due(const WindowReport& report) const {
+  if (!parts.eval) return false;
+  const Interval& every = parts.settings.eval_every;
+  if (report.last) return true;
+  switch (every.unit) {
+    case Interval::Unit::kUpdates:
+      return report.applied && report.update % every.count == 0;
+    case Interval::Unit::kEpochs:
+      return report.epoch_end && (report.epoch + 1) % every.count == 0;
+    case Interval::Unit::kTime:
+      return report.now - last_eval_time_ >= every.time;
+  }
+  return false;
+}
+
+std::vector<std::pair<std::string, double>> Trainer::Impl::evaluate() {
+  const auto& s = parts.settings;
+  if (!parts.eval)
+    throw Error(ExitCode::kBadRecipe, "eval.no_data", "dataset.eval", "there is no eval data set",
+                "add [dataset.eval] to the recipe");
+  const EvaluationSettings settings{{"dataset.eval", s.eval_batch_size, s.shuffle_eval, s.drop_last_eval, s.seed,
+                                     s.loader_threads, s.prefetch_batches},
+                                    s.seed,
+                                    progress.update};
+  return engine::evaluate(model, *parts.eval, settings,
+                          [this](LoadedWindow& loaded) { settle(loaded, "dataset.eval"); });
+}
+
+Ranked Trainer::Impl::evaluate_and_rank(Requests& asked) {
+  const EvalReport report{progress.update, evaluate()};
+  last_eval = report.scores;
+  last_eval_update = report.update;
+  last_eval_time_ = now();
+  const Ranked ranked = rank(report, parts.settings, progress);
+  observer.evaluated(report, ranked.best);
+  hooks.eval_end(report, asked);
+  return ranked;
+}
+
+void Trainer::Impl::save(Saver::Request request, bool must_succeed) {
+  if (!parts.saver || (!unsaved() && !request.best)) return;
+  request.update = progress.update;
+  request.epoch = progress.epoch;
+  request.samples_seen = progress.samples_seen;
+  SaveReport report;
+  try {
+    report = parts.saver->save(state(), request);
+    report.ok = true;
+    saved_update_ = progress.update;
+    saved_window_ = progress.window;
+  } catch (const Error& error) {
+    save_failed_ = must_succeed || parts.stop_on_save_error;
+    if (save_failed_) throw;
+    report.ok = false;
+    observer.note(std::string("the checkpoint could not be written and the run goes on: ") + error.what());
+  }
+  report.update = progress.update;
+  report.reason = request.reason;
+  report.now = now();
+  observer.saved(report);
+  hooks.save_end(report);
+}
+
+// For the way out: whatever goes wrong here must not hide why the run ends.
+void Trainer::Impl::emergency_save(ExitCode code) noexcept {
+  try {
+    const bool out_of_memory = code == ExitCode::kDeviceOutOfMemory;
+    if (!save_failed_) save({out_of_memory ? "oom" : "error", out_of_memory ? "-oom" : "", false, 0, 0, 0}, false);
+    hooks.run_end(code);
+  } catch (const std::exception& failure) {
+    observer.note(std::string("while ending after a failure: ") + failure.what());
+  }
+}
+
+}  // namespace holdfast::engine

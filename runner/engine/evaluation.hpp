@@ -1,0 +1,28 @@
+// One pass over the eval set: no gradients, evaluation mode, and everything put back afterwards.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/loader.hpp"
+#include "holdfast/model.hpp"
+
+namespace holdfast::engine {
+
+struct EvaluationSettings {
+  LoaderSettings loader;
+  std::uint64_t seed = 0;
+  std::int64_t update = 0;  ///< applied updates, for seeding and reports
+};
+
+/// Scores over the whole data set, "loss" (mean over units) first. Each module's own training flag and the grad mode
+/// are restored, by success or exception. `settle` deals with corrupt samples of a batch before the model sees it.
+/// Throws Error 81 when the device's memory runs out, 70 for other exceptions of the model, naming the batch.
+std::vector<std::pair<std::string, double>> evaluate(Model& model, const Dataset& dataset,
+                                                     const EvaluationSettings& settings,
+                                                     const std::function<void(LoadedWindow&)>& settle);
+
+}  // namespace holdfast::engine

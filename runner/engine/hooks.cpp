@@ -1,0 +1,66 @@
+// Merging: the first reason of a kind is kept.
+#include "engine/hooks.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+[[noreturn]] void refuse(const std::string& table, const std::string& asked, const std::string& why) {
+  throw Error(ExitCode::kBug, "hook.request", table,
+              "asked " + asked + " (" + why + "), which this release cannot do here",
+              "set enabled = false in [" + table + "]");
+}
+
+void merge(const std::string& table, Requests asked, Requests& merged) {
+  if (asked.skip_reason) refuse(table, "to skip a window", *asked.skip_reason);
+  if (asked.rollback_reason) refuse(table, "to roll back", *asked.rollback_reason);
+  if (asked.escalate_reason) refuse(table, "for the next rung of the memory ladder", *asked.escalate_reason);
+  if (asked.save_reason && !merged.save_reason) merged.save_reason = std::move(asked.save_reason);
+  if (asked.stop_code) merged.stop(*asked.stop_code, std::move(asked.stop_reason));
+  merged.release = merged.release || asked.release;
+}
+
+}  // namespace
+
+void Hooks::run_begin(const RunFacts& facts) {
+  for (const auto& named : hooks_) named.hook->run_begin(facts);
+}
+
+void Hooks::run_end(ExitCode code) {
+  for (const auto& named : hooks_) named.hook->run_end(code);
+}
+
+void Hooks::save_end(const SaveReport& report) {
+  for (const auto& named : hooks_) named.hook->save_end(report);
+}
+
+void Hooks::window_end(const WindowReport& report, Requests& merged) {
+  for (const auto& [table, hook] : hooks_) {
+    Requests asked;
+    hook->window_end(report, asked);
+    merge(table, std::move(asked), merged);
+  }
+}
+
+void Hooks::eval_end(const EvalReport& report, Requests& merged) {
+  for (const auto& [table, hook] : hooks_) {
+    Requests asked;
+    hook->eval_end(report, asked);
+    merge(table, std::move(asked), merged);
+  }
+}
+
+void Hooks::out_of_memory(const OomReport& report, Requests& merged) {
+  for (const auto& [table, hook] : hooks_) {
+    Requests asked;
+    hook->out_of_memory(report, asked);
+    merge(table, std::move(asked), merged);
+  }
+}
+
+FaultVerdict Hooks::corrupt_sample(const SampleFault& fault) {
+  for (const auto& named : hooks_)
+    if (const auto verdict = named.hook->corrupt_sample(fault); verdict != FaultVerdict::kUndecided) return verdict;
+  return FaultVerdict::kUndecided;
+}
+
+}  // namespace holdfast::engine

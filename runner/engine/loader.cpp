@@ -1,0 +1,117 @@
+// Reads windows on loader threads.
+#include "engine/loader.hpp"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+
+#include "device/out_of_memory.hpp"
+#include "device/threads.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+class Builder : public BatchBuilder {
+ public:
+  explicit Builder(std::int64_t rows) : rows_(rows) {}
+
+  at::Tensor field(std::string_view name, at::ScalarType dtype, at::IntArrayRef shape) override {
+    if (const at::Tensor* known = fields.find(name)) {
+      if (known->scalar_type() == dtype && known->sizes().slice(1) == shape) return *known;
+      throw Error(ExitCode::kBug, "dataset.field_changed", "",
+                  "field '" + std::string(name) + "' changes its dtype or shape within a batch");
+    }
+    std::vector<std::int64_t> sizes{rows_};
+    sizes.insert(sizes.end(), shape.begin(), shape.end());
+    fields.push_back({std::string(name), at::empty(sizes, dtype)});
+    return fields.back().tensor;
+  }
+  void fail(std::size_t position, std::string source, std::string reason) override {
+    corrupt.push_back({static_cast<std::int64_t>(position), std::move(source), std::move(reason)});
+  }
+
+  NamedTensors fields;
+  std::vector<CorruptRow> corrupt;
+
+ private:
+  std::int64_t rows_;
+};
+
+data::WindowPlan checked_plan(const Dataset& dataset, const LoaderSettings& settings) {
+  const std::int64_t size = dataset.size();
+  if (size <= 0)
+    throw Error(ExitCode::kBadData, "dataset.empty", settings.table, "the data set has no samples",
+                "check that its paths name the files that were meant");
+  data::WindowPlan plan(size, settings.batch_size, settings.drop_last);
+  if (plan.windows_per_epoch() == 0)
+    throw Error(ExitCode::kBadRecipe, "dataset.no_window", settings.table,
+                "drop_last leaves nothing of " + std::to_string(size) + " samples in batches of " +
+                    std::to_string(settings.batch_size),
+                "set drop_last = false or a smaller batch size");
+  return plan;
+}
+
+}  // namespace
+
+Loader::Loader(const Dataset& dataset, const LoaderSettings& settings)
+    : dataset_(dataset), settings_(settings), plan_(checked_plan(dataset, settings)) {}
+
+void Loader::start(std::int64_t first, std::int64_t last) {
+  prefetch_.reset();
+  prefetch_ = std::make_unique<data::Prefetch<LoadedWindow>>(
+      data::Prefetch<LoadedWindow>::Range{first, last}, settings_.threads, depth(),
+      [this](std::int64_t number) { return read(number); }, &device::compute_alone_here);
+}
+
+// Small batches are made many at a time, whatever the recipe's depth: a wake-up costs more than such a batch.
+int Loader::depth() const {
+  constexpr std::int64_t kAlwaysAffordable = std::int64_t{1} << 20;  // bytes
+  std::int64_t bytes = 0;
+  for (const auto& field : dataset_.facts().fields) {
+    std::int64_t elements = 1;
+    for (const auto size : field.shape) elements *= size;
+    bytes += elements * 8 * settings_.batch_size;  // no dtype is wider
+  }
+  const std::int64_t small = bytes > 0 ? kAlwaysAffordable / bytes : 0;
+  return std::max(settings_.prefetch, static_cast<int>(std::min<std::int64_t>(small, 64)));
+}
+
+LoadedWindow Loader::read(std::int64_t number) const {
+  LoadedWindow loaded;
+  loaded.window = plan_.at(number);
+  const auto indices = data::indices_of(loaded.window, plan_.samples(), settings_.shuffle, settings_.seed);
+  Builder builder(loaded.window.count);
+  try {
+    dataset_.read(indices, builder, SampleRng(settings_.seed, loaded.window.epoch));
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& failure) {
+    throw Error(ExitCode::kBug, "dataset.exception", settings_.table,
+                "reading window " + std::to_string(number) + " threw: " + device::sentence_of(failure));
+  }
+  loaded.batch.fields = std::move(builder.fields);
+  loaded.batch.samples.reserve(indices.size());
+  std::int64_t position = loaded.window.first;
+  for (const std::int64_t index : indices) loaded.batch.samples.push_back({index, position++});
+  loaded.corrupt = std::move(builder.corrupt);
+  if (loaded.corrupt.size() > 1)
+    std::ranges::sort(loaded.corrupt, {}, [](const CorruptRow& corrupt) { return corrupt.row; });
+  return loaded;
+}
+
+void remove_rows(Batch& batch, const std::vector<std::int64_t>& rows) {
+  std::vector<std::int64_t> kept;
+  std::vector<SampleRef> samples;
+  for (std::int64_t row = 0; row < static_cast<std::int64_t>(batch.samples.size()); ++row) {
+    if (std::ranges::binary_search(rows, row)) continue;
+    kept.push_back(row);
+    samples.push_back(batch.samples[static_cast<std::size_t>(row)]);
+  }
+  const at::Tensor index = at::tensor(kept, at::kLong);
+  for (auto& field : batch.fields) field.tensor = field.tensor.index_select(0, index);
+  batch.samples = std::move(samples);
+}
+
+}  // namespace holdfast::engine

@@ -1,0 +1,39 @@
+// Counters, best metric and the states of hooks and strategies as the JSON that a checkpoint carries.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/trainer.hpp"
+
+namespace holdfast::engine {
+
+/// What a checkpoint's progress.json holds beside counters.
+struct SavedProgress {
+  Progress progress;
+  std::int64_t last_eval_update = -1;  ///< -1: never evaluated
+  std::vector<std::pair<std::string, double>> last_eval;
+  std::string eval_data;                                   ///< fingerprint; best metrics of other data mean nothing
+  std::vector<std::pair<std::string, std::string>> hooks;  ///< table, JSON object
+  std::vector<std::pair<std::string, std::string>> strategies;  ///< table, JSON object
+};
+
+/// What is worth telling but does not make two states differ: outside the digest.
+struct SavedExtra {
+  std::int64_t oom_retries = 0;
+  /// Choices that may change on resume ("optimizer.lr": "0.001"), to tell what did.
+  std::vector<std::pair<std::string, std::string>> choices;
+};
+
+std::string to_json(const SavedProgress& saved);
+std::string to_json(const SavedExtra& extra);
+/// Throws Error 66 when the text is not what to_json writes.
+SavedProgress progress_from_json(const std::string& text);
+/// Never fails: what cannot be read is left at its default.
+SavedExtra extra_from_json(const std::string& text);
+
+/// The choices of these settings as text.
+std::vector<std::pair<std::string, std::string>> choices_of(const TrainerParts& parts);
+
+}  // namespace holdfast::engine

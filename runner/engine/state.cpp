@@ -1,0 +1,110 @@
+// The whole state of a run at a window edge, out and in.
+#include <torch/torch.h>
+
+#include <algorithm>
+
+#include "engine/identity.hpp"
+#include "engine/progress_json.hpp"
+#include "engine/tensor_bytes.hpp"
+#include "engine/trainer_impl.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+using Texts = std::vector<std::pair<std::string, std::string>>;
+
+const std::string* find(const Texts& texts, const std::string& key) {
+  const auto found = std::ranges::find(texts, key, &Texts::value_type::first);
+  return found == texts.end() ? nullptr : &found->second;
+}
+
+[[noreturn]] void refuse(const std::vector<std::string>& differences) {
+  std::string text;
+  for (const auto& difference : differences) text += (text.empty() ? "" : "; ") + difference;
+  throw Error(ExitCode::kBadRecipe, "resume.identity", "checkpoint",
+              "the saved run is another one than the recipe describes: " + text,
+              "put these back, or start a new run (--new)");
+}
+
+}  // namespace
+
+const std::string& Trainer::Impl::identity() {
+  if (identity_.empty()) identity_ = identity_json(parts, tensors);
+  return identity_;
+}
+
+base::StateView Trainer::Impl::state() {
+  kept_.clear();
+  base::StateView view;
+  view.model = views_of(tensors, kept_);
+  view.optimizer = views_of(optimizer->state(), kept_);
+  SavedProgress saved{progress, last_eval_update, last_eval, {}, {}, {}};
+  if (parts.eval && eval_data_.empty()) eval_data_ = parts.eval->fingerprint();
+  saved.eval_data = eval_data_;
+  for (const auto& [table, hook] : parts.hooks) saved.hooks.emplace_back(table, hook->state());
+  for (const auto& [table, strategy] : parts.strategies) saved.strategies.emplace_back(table, strategy->state());
+  view.progress_json = to_json(saved);
+  view.identity_json = identity();
+  view.extra_json = to_json(SavedExtra{progress.oom_retries, choices_of(parts)});
+  return view;
+}
+
+void Trainer::Impl::restore(const base::StateView& saved) {
+  if (const auto differences = identity_differences(saved.identity_json, identity()); !differences.empty())
+    refuse(differences);
+  SavedProgress read = progress_from_json(saved.progress_json);
+  const NamedTensors model_saved = tensors_of(saved.model);
+  check_model(model_saved);
+  optimizer->restore(tensors_of(saved.optimizer));
+  const at::NoGradGuard no_grad;
+  for (const auto& [name, tensor] : tensors) tensor.detach().copy_(model_saved.get(name));
+
+  const SavedExtra extra = extra_from_json(saved.extra_json);
+  progress = read.progress;
+  progress.oom_retries = extra.oom_retries;
+  progress.epoch = progress.window / loader.plan().windows_per_epoch();
+  last_eval = std::move(read.last_eval);
+  last_eval_update = read.last_eval_update;
+  saved_update_ = progress.update;
+  saved_window_ = progress.window;
+  restore_components(read.hooks, read.strategies);
+  forget_other_metric(read.eval_data);
+  tell_changes(extra.choices);
+}
+
+void Trainer::Impl::check_model(const NamedTensors& saved) const {
+  const auto damaged = [](const std::string& what) {
+    throw Error(ExitCode::kMissingInput, "checkpoint.model", "checkpoint", what, "use an older checkpoint");
+  };
+  for (const auto& [name, tensor] : tensors) {
+    const at::Tensor* found = saved.find(name);
+    if (!found) damaged("the saved model lacks the tensor '" + name + "'");
+    if (found->sizes() != tensor.sizes() || found->scalar_type() != tensor.scalar_type())
+      damaged("the saved tensor '" + name + "' has another shape or dtype than its identity says");
+  }
+}
+
+void Trainer::Impl::restore_components(const Texts& hook_states, const Texts& strategy_states) {
+  for (const auto& [table, hook] : parts.hooks)
+    if (const std::string* text = find(hook_states, table)) hook->restore(*text);
+  for (const auto& [table, strategy] : parts.strategies)
+    if (const std::string* text = find(strategy_states, table)) strategy->restore(*text);
+}
+
+// A best value on other data would block every later one.
+void Trainer::Impl::forget_other_metric(const std::string& saved_eval_data) {
+  if (parts.eval && eval_data_.empty()) eval_data_ = parts.eval->fingerprint();
+  if (saved_eval_data == eval_data_) return;
+  progress.best_metric.reset();
+  progress.early_best.reset();
+  progress.evals_without_improvement = 0;
+  observer.note("resume: the eval data is not that of the saved run; best metric and early stopping begin anew");
+}
+
+void Trainer::Impl::tell_changes(const Texts& saved_choices) {
+  for (const auto& [key, value] : choices_of(parts))
+    if (const std::string* before = find(saved_choices, key); before && *before != value)
+      observer.note("resume: " + key + " was " + *before + " and is now " + value);
+}
+
+}  // namespace holdfast::engine

@@ -1,0 +1,162 @@
+// One update, in order: weigh, forward and backward per micro-batch, check, clip, apply.
+#include "engine/step.hpp"
+
+#include <torch/torch.h>
+
+#include <cmath>
+
+#include "device/out_of_memory.hpp"
+#include "device/random.hpp"
+#include "engine/segments.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+const char* name_of(Phase phase) {
+  switch (phase) {
+    case Phase::kForward:
+      return "forward";
+    case Phase::kBackward:
+      return "backward";
+    case Phase::kUpdate:
+      return "update";
+    default:
+      return "micro-batch";
+  }
+}
+
+}  // namespace
+
+Step::Step(const TrainerParts& parts, const StepPlan& plan, NamedTensors parameters, optim::Optimizer& optimizer)
+    : model_(*parts.model),
+      parts_(parts),
+      plan_(plan),
+      optimizer_(optimizer),
+      phases_(parts.strategies),
+      gradients_(parameters),
+      buffers_(parts.model->buffers()),
+      split_(parameters.empty() ? at::Device(at::kCPU) : parameters.front().tensor.device()) {
+  for (const auto& named : parts.strategies) {
+    if (named.strategy->transforms_loss()) transformers_.push_back(named);
+    if (named.strategy->judges_gradients()) judges_.push_back(named);
+  }
+}
+
+StepResult Step::attempt(const Batch& window, const UpdateInfo& update) {
+  const auto micro_batches = split_(window, plan_.micro_batch_size.value);
+  place_ = {Phase::kAttempt, update.number, 0, static_cast<std::int64_t>(micro_batches.size())};
+  const auto attempt_scopes = enter(Phase::kAttempt);
+
+  StepResult result;
+  result.weight = weigh(micro_batches);  // W of the whole window, before the first forward
+  if (result.weight == 0) return drop(result, Fate::kEmpty);
+
+  at::Tensor loss_sum;
+  for (const Batch& batch : micro_batches) {
+    if (place_.micro_batch > 0 && parts_.stop && parts_.stop->asked()) return drop(result, Fate::kAbandoned);
+    device::seed_generators(parts_.settings.seed, update.number, batch.samples.front().index);
+    const auto micro_scopes = enter(Phase::kMicroBatch);
+    const at::Tensor loss = forward(batch);
+    backward(loss, 1.0 / result.weight);
+    loss_sum = loss_sum.defined() ? loss_sum + loss.detach() : loss.detach();
+    ++place_.micro_batch;
+  }
+
+  // One rank: W and the gradients are those of the whole window. With more, this is where they are reduced.
+  const auto update_scopes = enter(Phase::kUpdate);
+  const auto gradient = gradients_.measure();
+  result.loss = loss_sum.item<double>() / result.weight;  // the one read of a number from the device
+  result.grad_norm = gradient.norm;
+  if (!gradient.finite || !std::isfinite(result.loss)) return drop(result, Fate::kNonFinite);
+  if (vetoed(result.judge)) return drop(result, Fate::kVetoed);
+  if (const auto& max = parts_.settings.clip_grad_norm) gradients_.clip(gradient.norm, *max);
+  optimizer_.prepare();                     // may allocate, may fail
+  optimizer_.commit(update.learning_rate);  // neither
+  gradients_.clear();
+  return result;
+}
+
+OpenScopes Step::enter(Phase phase) {
+  place_.phase = phase;
+  return phases_.enter(place_);
+}
+
+double Step::weigh(std::span<const Batch> micro_batches) {
+  double total = 0;
+  for (const Batch& batch : micro_batches)
+    if (!batch.samples.empty()) total += model_.weight(batch);
+  if (total >= 0 && std::isfinite(total)) return total;
+  throw Error(ExitCode::kBug, "model.weight", "model",
+              "weight() gave " + std::to_string(total) + "; it counts units and is a finite number, at least 0");
+}
+
+at::Tensor Step::forward(const Batch& batch) {
+  const auto scopes = enter(Phase::kForward);
+  PlainSegments segments;
+  at::Tensor loss = model_.loss(model_.forward(batch, segments), batch);
+  for (const auto& named : transformers_) loss = named.strategy->transform_loss(std::move(loss), place_);
+  if (!loss.defined() || loss.numel() != 1 || !loss.requires_grad())
+    throw Error(ExitCode::kBug, "model.loss", "model", "loss() must give one number that depends on a parameter",
+                "sum over the units of the batch, and check that a parameter requires a gradient");
+  return loss.dim() == 0 ? loss : loss.reshape({});
+}
+
+void Step::backward(const at::Tensor& loss, double scale) {
+  const auto scopes = enter(Phase::kBackward);
+  // S / W enters as the gradient of the loss: the bits of a scaled loss without its graph node.
+  if (!scale_.defined() || scale_.scalar_type() != loss.scalar_type() || scale_value_ != scale) {
+    scale_ = at::full({}, scale, loss.options().requires_grad(false));
+    scale_value_ = scale;
+  }
+  loss.backward(scale_);
+}
+
+bool Step::vetoed(std::string& judge) {
+  if (judges_.empty()) return false;
+  const NamedTensors gradients = gradients_.named();
+  for (const auto& named : judges_) {
+    judge = named.table;
+    if (named.strategy->judge(gradients, place_) == Verdict::kDrop) return true;
+  }
+  return false;
+}
+
+StepResult Step::drop(StepResult result, Fate fate) {
+  if (fate != Fate::kEmpty) roll_back();
+  result.fate = fate;
+  return result;
+}
+
+void Step::roll_back() {
+  gradients_.clear();
+  buffers_.restore();
+}
+
+std::variant<StepResult, OomReport> Step::run(const Batch& window, const UpdateInfo& update) {
+  OomReport report;
+  buffers_.take();
+  place_ = PhaseInfo{Phase::kMicroBatch, update.number, 0, 1};
+  try {
+    return attempt(window, update);
+  } catch (const std::exception& failure) {
+    roll_back();
+    if (!device::is_device_out_of_memory(failure, report.text)) rethrow_named(failure);
+  }
+  // The exception is gone here, and with it the tensors that it held.
+  report.update = update.number;
+  report.phase = name_of(place_.phase);
+  report.micro_batch = place_.micro_batch;
+  return report;
+}
+
+void Step::rethrow_named(const std::exception& failure) const {
+  if (dynamic_cast<const Error*>(&failure)) throw;
+  const std::string place = std::string(name_of(place_.phase)) + " of update " + std::to_string(place_.update) +
+                            ", micro-batch " + std::to_string(place_.micro_batch);
+  if (dynamic_cast<const std::bad_alloc*>(&failure))
+    throw Error(ExitCode::kHostOutOfMemory, "memory.host", place, "the host has no memory left",
+                "lower loader.prefetch or train.batch_size, or use a machine with more memory");
+  throw Error(ExitCode::kBug, "model.exception", place, device::sentence_of(failure));
+}
+
+}  // namespace holdfast::engine

@@ -1,0 +1,22 @@
+// Tensors as the checkpoint store sees them, and back.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/state_view.hpp"
+#include "holdfast/tensor.hpp"
+
+namespace holdfast::engine {
+
+/// The safetensors name of a dtype ("F32"). Throws Error 70 for one that safetensors does not have.
+std::string dtype_name(at::ScalarType dtype);
+
+/// Views of the tensors' bytes. Tensors that are not contiguous on the host are copied; `kept` holds what views point
+/// to.
+std::vector<base::TensorView> views_of(const NamedTensors& tensors, std::vector<at::Tensor>& kept);
+
+/// Copies of saved tensors, by name. Throws Error 66 for an unknown dtype or a byte count that contradicts the shape.
+NamedTensors tensors_of(const std::vector<base::TensorView>& views);
+
+}  // namespace holdfast::engine

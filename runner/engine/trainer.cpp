@@ -1,0 +1,87 @@
+// Making a Trainer: everything that can be refused is refused here, before the first window.
+#include "engine/trainer.hpp"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <set>
+
+#include "engine/composition.hpp"
+#include "engine/trainer_impl.hpp"
+#include "optim/adamw.hpp"
+#include "optim/sgd.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+std::unique_ptr<optim::Optimizer> make_optimizer(const plan::OptimizerSettings& s, const NamedTensors& parameters) {
+  if (s.name == plan::OptimizerSettings::Name::kSgd)
+    return std::make_unique<optim::Sgd>(parameters,
+                                        optim::SgdSettings{s.weight_decay, s.momentum, s.nesterov, s.decay_vectors});
+  return std::make_unique<optim::Adamw>(parameters,
+                                        optim::AdamwSettings{s.weight_decay, s.beta1, s.beta2, s.eps, s.decay_vectors});
+}
+
+/// Parameters, then buffers; a name twice is a bug of the model.
+NamedTensors model_tensors(Model& model) {
+  NamedTensors tensors = model.parameters();
+  for (auto& buffer : model.buffers()) tensors.push_back(std::move(buffer));
+  std::set<std::string_view> names;
+  for (const auto& [name, tensor] : tensors)
+    if (!names.insert(name).second)
+      throw Error(ExitCode::kBug, "model.tensor_name", "model", "two tensors are named '" + name + "'");
+  return tensors;
+}
+
+/// A tensor shared by two names is trained once.
+NamedTensors trained_parameters(Model& model) {
+  NamedTensors trained;
+  std::set<const void*> seen;
+  for (auto& entry : model.parameters())
+    if (entry.tensor.requires_grad() && seen.insert(entry.tensor.unsafeGetTensorImpl()).second)
+      trained.push_back(std::move(entry));
+  if (trained.empty())
+    throw Error(ExitCode::kBug, "model.parameters", "model", "the model has no parameter that requires a gradient");
+  return trained;
+}
+
+LoaderSettings train_loader(const plan::TrainSettings& s) {
+  return {"dataset.train", s.batch_size,     s.shuffle_train,   s.drop_last_train,
+          s.seed,          s.loader_threads, s.prefetch_batches};
+}
+
+}  // namespace
+
+Trainer::Impl::Impl(TrainerParts trainer_parts)
+    : parts(std::move(trainer_parts)),
+      observer(parts.observer ? *parts.observer : silent),
+      model(*parts.model),
+      plan(compose(parts.strategies, parts.settings.batch_size)),
+      tensors(model_tensors(model)),
+      parameters(trained_parameters(model)),
+      optimizer(make_optimizer(parts.settings.optimizer, parameters)),
+      ladder(parts.on_oom),
+      hooks(parts.hooks),
+      loader(*parts.train, train_loader(parts.settings)),
+      step(parts, plan, parameters, *optimizer) {
+  const auto& settings = parts.settings;
+  total_updates = settings.updates ? *settings.updates : *settings.epochs * loader.plan().windows_per_epoch();
+  if (settings.schedule.warmup_updates > total_updates)
+    throw Error(ExitCode::kBadRecipe, "schedule.warmup", "schedule.warmup_updates",
+                "a warm-up of " + std::to_string(settings.schedule.warmup_updates) +
+                    " updates is longer than the run of " + std::to_string(total_updates));
+  if (settings.early_stop && !parts.eval)
+    throw Error(ExitCode::kBadRecipe, "early_stop.no_eval", "train.early_stop",
+                "there is no [dataset.eval] to judge by", "add an eval data set or remove train.early_stop");
+}
+
+Trainer::Trainer(TrainerParts parts) : impl_(std::make_unique<Impl>(std::move(parts))) {}
+Trainer::~Trainer() = default;
+std::string Trainer::identity() const { return impl_->identity(); }
+void Trainer::restore(const base::StateView& saved) { impl_->restore(saved); }
+Outcome Trainer::run() { return impl_->run(); }
+std::vector<std::pair<std::string, double>> Trainer::evaluate() { return impl_->evaluate(); }
+base::StateView Trainer::state() { return impl_->state(); }
+const StepPlan& Trainer::step_plan() const { return impl_->plan; }
+
+}  // namespace holdfast::engine

@@ -1,0 +1,88 @@
+// The inside of a Trainer, shared by trainer.cpp (making), run.cpp (the loop), edge.cpp (the
+// edges of windows) and state.cpp (saving, restoring).
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/hooks.hpp"
+#include "engine/ladder.hpp"
+#include "engine/loader.hpp"
+#include "engine/ranking.hpp"
+#include "engine/step.hpp"
+#include "engine/trainer.hpp"
+#include "optim/optimizer.hpp"
+
+namespace holdfast::engine {
+
+struct Trainer::Impl {
+  explicit Impl(TrainerParts trainer_parts);
+
+  // The loop (run.cpp, edge.cpp).
+  Outcome run();
+  std::vector<std::pair<std::string, double>> evaluate();
+
+  // State (state.cpp).
+  [[nodiscard]] const std::string& identity();
+  base::StateView state();
+  void restore(const base::StateView& saved);
+
+  TrainerParts parts;
+  Observer silent;
+  Observer& observer;
+  Model& model;
+  StepPlan plan;
+  NamedTensors tensors;     ///< parameters, then buffers: what is saved as the model
+  NamedTensors parameters;  ///< those that train, each once
+  std::unique_ptr<optim::Optimizer> optimizer;
+  Ladder ladder;
+  Hooks hooks;
+  Loader loader;
+  Step step;
+  Progress progress;
+  std::int64_t total_updates = 0;
+  std::vector<std::pair<std::string, double>> last_eval;
+  std::int64_t last_eval_update = -1;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Outcome loop();
+  std::optional<Outcome> window();
+  StepResult train(const Batch& batch, double learning_rate);
+  void recover(OomReport& report);
+  void settle(LoadedWindow& loaded, const std::string& table);
+  WindowReport account(const LoadedWindow& loaded, const StepResult& result, double learning_rate);
+  std::optional<Outcome> edge(const WindowReport& report);
+  [[nodiscard]] bool evaluation_due(const WindowReport& report) const;
+  Ranked evaluate_and_rank(Requests& asked);
+  Outcome abandon();
+  void save(Saver::Request request, bool must_succeed);
+  void emergency_save(ExitCode code) noexcept;
+  [[nodiscard]] bool finished() const;
+  void check_fruitful() const;
+  [[nodiscard]] bool unsaved() const { return progress.update != saved_update_ || progress.window != saved_window_; }
+  [[nodiscard]] Outcome outcome(ExitCode code, std::string reason) const;
+  [[nodiscard]] Duration now() const { return Clock::now() - started_; }
+
+  void check_model(const NamedTensors& saved) const;
+  void restore_components(const std::vector<std::pair<std::string, std::string>>& hook_states,
+                          const std::vector<std::pair<std::string, std::string>>& strategy_states);
+  void forget_other_metric(const std::string& saved_eval_data);
+  void tell_changes(const std::vector<std::pair<std::string, std::string>>& saved_choices);
+
+  std::string identity_;
+  std::string eval_data_;
+  std::vector<at::Tensor> kept_;  ///< what the last StateView points to
+  Clock::time_point started_ = Clock::now();
+  Duration last_eval_time_{};
+  std::int64_t saved_update_ = 0, saved_window_ = 0;
+  std::int64_t fruitless_windows_ = 0;  ///< since the last applied update
+  bool save_failed_ = false;
+};
+
+}  // namespace holdfast::engine
