@@ -57,7 +57,8 @@ class Host {
   const ComponentInfo& find(Kind kind, std::string_view name);
 
   /// A component, made by its plugin. Errors of find; Error 70 naming the plugin when its constructor throws anything
-  /// but an Error. The component must be destroyed before the host; its code is never unloaded.
+  /// but an Error or std::bad_alloc (for c10::OutOfMemoryError, find the component and call its `make` in a guard of
+  /// your own). The component must be destroyed before the host; its code is never unloaded.
   std::unique_ptr<Component> create(Kind kind, std::string_view name, const Options& options, const Context& context);
 
   /// Plugin names by file, sorted, each once. Opens no file.

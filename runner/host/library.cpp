@@ -36,7 +36,8 @@ boost::dll::shared_library& keep_forever(boost::dll::shared_library library) {
   return *kept.back();
 }
 
-boost::dll::shared_library& map_library(const std::string& path) {
+boost::dll::shared_library& map_library(const std::string& path, const Stamp& stamp) {
+  const base::PluginCallScope scope(stamp.id, "loading");  // static initialisers run: a crash there has a name
   ::dlerror();  // an older failure must not be told as this one's
   std::error_code failed;
   boost::dll::shared_library library;
@@ -117,7 +118,7 @@ std::unique_ptr<const Library> load_library(const Candidate& candidate, const Ho
   library->stamp = read_stamp(file, path);
   require_match(path, library->stamp, host);
   file.require_same();
-  const holdfast_plugin_v1& plugin = query(map_library(path), path, library->stamp, host);
+  const holdfast_plugin_v1& plugin = query(map_library(path, library->stamp), path, library->stamp, host);
   library->summary = plugin.summary ? plugin.summary : "";
   library->components = registered_by(plugin, path);
   return library;

@@ -109,16 +109,20 @@ void fuzz(const std::string& name, int rounds) {
 
 }  // namespace
 
-TEST_CASE("mutations of a small plugin file are read as a stamp or a sentence") { fuzz("packed", 20000); }
+TEST_CASE("mutations of a small plugin file are read as a stamp or a sentence") { fuzz("no_entry", 20000); }
 
-TEST_CASE("mutations of a plugin file with debug information are read as a stamp or a sentence") { fuzz("good", 2000); }
+TEST_CASE("mutations of a plugin file with code and debug information are read as a stamp or a sentence") {
+  fuzz("good", 200);
+}
 
-TEST_CASE("every truncation of a plugin file is a sentence") {
-  const std::vector<std::byte> original = bytes_of(fixture("packed"));
+TEST_CASE("truncations of a plugin file are a sentence: every one within the headers, then in odd steps") {
+  const std::vector<std::byte> original = bytes_of(fixture("no_entry"));
   Tally tally;
-  for (std::size_t size = 0; size < original.size(); ++size) {
+  for (std::size_t size = 0; size < original.size(); size += size < 2048 ? 1 : 251) {
+    // A copy of its own, so that a read past the end is seen by the address sanitizer.
     const std::vector<std::byte> cut(original.begin(), original.begin() + static_cast<std::ptrdiff_t>(size));
     read_one(cut, tally);
   }
   CHECK(tally.stamps == 0);
+  CHECK(tally.refused > 2048);
 }
