@@ -38,7 +38,7 @@ boost::dll::shared_library& keep_forever(boost::dll::shared_library library) {
 
 boost::dll::shared_library& map_library(const std::string& path, const Stamp& stamp) {
   const base::PluginCallScope scope(stamp.id, "loading");  // static initialisers run: a crash there has a name
-  ::dlerror();  // an older failure must not be told as this one's
+  ::dlerror();                                             // an older failure must not be told as this one's
   std::error_code failed;
   boost::dll::shared_library library;
   library.load(path, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, failed);
