@@ -36,7 +36,7 @@ build: ## set up and build build/release
 	@$(SETUP)/build.sh release
 
 fast: ## build and test the half without LibTorch, in build/fast
-	@$(SETUP)/setup.sh packages
+	@$(SETUP)/setup.sh packages tools
 	@$(SETUP)/build.sh fast
 	@$(SETUP)/test.sh fast
 

@@ -34,6 +34,7 @@ preset=$1
 shift
 folder=$root/build/$preset
 answers=$root/build/setup.cmake
+[[ -f $answers ]] || answers=$root/build/setup-fast.cmake
 cd "$root"
 if [[ ! -f $folder/build.ninja || ($answers -nt $folder/configured && $preset != @(fast|asan|tsan)) ]]; then
   say "configure: preset $preset in build/$preset"

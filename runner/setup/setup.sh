@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Brings in what is missing, and nothing else: setup.sh [packages] [torch] [tools]; all three without arguments.
-# What was found is written to build/setup.cmake, which CMake reads before anything else.
+# Brings in what is missing, and nothing else: setup.sh [packages] [torch] [tools]; all three without arguments; torch
+# brings the tools too. What was found is written to build/setup.cmake (build/setup-fast.cmake without torch) for CMake.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=runner/setup/say.sh
@@ -32,16 +32,23 @@ find_tools() {
   fi
 }
 
+# write_answers FILE TEXT: left alone when nothing changed, for CMake runs anew when the file is newer.
 write_answers() {
-  local answers=$root/build/setup.cmake text imports=OFF
-  [[ -z $torch_site ]] || imports=ON
-  text="# Written by runner/setup/setup.sh: where the things lie that the build needs.
-set(Torch_DIR \"$torch_prefix/share/cmake/Torch\" CACHE PATH \"LibTorch's CMake files\" FORCE)
-set(HOLDFAST_PYTHON \"$tools_python\" CACHE FILEPATH \"Python of the tests\" FORCE)
-set(HOLDFAST_PYTHON_TORCH $imports CACHE BOOL \"Whether that Python imports torch\" FORCE)"
   mkdir -p "$root/build"
-  if [[ ! -f $answers || $(<"$answers") != "$text" ]]; then
-    printf '%s\n' "$text" >"$answers"
+  if [[ ! -f $1 || $(<"$1") != "$2" ]]; then
+    printf '%s\n' "$2" >"$1"
+  fi
+}
+
+answers() {
+  printf '# Written by runner/setup/setup.sh: where the things lie that the build needs.\n'
+  printf 'set(HOLDFAST_PYTHON "%s" CACHE FILEPATH "Python of the tests" FORCE)\n' "$tools_python"
+  printf 'set(HOLDFAST_PYTHON_TENSORS ON CACHE BOOL "Whether that Python imports numpy and safetensors" FORCE)\n'
+  if [[ -n $torch_prefix ]]; then
+    local imports=OFF
+    [[ -z $torch_site ]] || imports=ON
+    printf 'set(HOLDFAST_PYTHON_TORCH %s CACHE BOOL "Whether that Python imports torch" FORCE)\n' "$imports"
+    printf 'set(Torch_DIR "%s/share/cmake/Torch" CACHE PATH "CMake files of LibTorch" FORCE)\n' "$torch_prefix"
   fi
 }
 
@@ -50,6 +57,11 @@ parts=("$@")
 tools_python=''
 if wants packages; then need_packages "${build_packages[@]}"; fi
 if wants torch; then find_torch; fi
-if wants tools; then find_tools; fi
-if wants torch; then write_answers; fi
+if wants torch; then
+  find_tools
+  write_answers "$root/build/setup.cmake" "$(answers)"
+elif wants tools && [[ ! -f $root/build/setup.cmake ]]; then
+  find_tools
+  write_answers "$root/build/setup-fast.cmake" "$(answers)"
+fi
 say "set-up: nothing is missing"
