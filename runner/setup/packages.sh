@@ -33,7 +33,7 @@ need_packages() {
     sudo -v || fail "sudo was refused. As root, run: apt-get install ${missing[*]}"
   fi
   say "packages: installing ${missing[*]}"
-  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q)
+  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=120)
   quietly "$root/build/setup/apt-update.log" "${apt[@]}" update
   quietly "$root/build/setup/apt-install.log" "${apt[@]}" install -y --no-install-recommends "${missing[@]}"
 }
