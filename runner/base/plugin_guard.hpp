@@ -5,6 +5,7 @@
 
 #include <cxxabi.h>
 
+#include <atomic>
 #include <exception>
 #include <new>
 #include <string>
@@ -25,35 +26,39 @@ namespace holdfast::base {
           "this is a fault of the plugin, not of the recipe; report it to its author"};
 }
 
-/// The plugin call that the calling thread is in; empty names outside any. Kept by guard, read by the crash handler: a
-/// plain thread-local of this executable, so reading it is async-signal-safe.
 struct PluginCall {
   std::string_view plugin, call;
 };
-inline PluginCall& running_plugin_call() noexcept {
-  static thread_local constinit PluginCall running{};
-  return running;
-}
 
 /// Marks a plugin call of this thread for its lifetime; calls nest.
 class PluginCallScope {
  public:
-  PluginCallScope(std::string_view plugin, std::string_view call) noexcept : before_(running_plugin_call()) {
-    running_plugin_call() = {plugin, call};
+  PluginCallScope(std::string_view plugin, std::string_view call) noexcept : call_{plugin, call}, before_(innermost_) {
+    std::atomic_signal_fence(std::memory_order_release);  // a crash handler never sees a half-written call
+    innermost_ = this;
   }
-  ~PluginCallScope() { running_plugin_call() = before_; }
+  ~PluginCallScope() { innermost_ = before_; }
   PluginCallScope(const PluginCallScope&) = delete;
   PluginCallScope& operator=(const PluginCallScope&) = delete;
 
+  /// The call that the calling thread is in; empty names outside any. A plain thread-local of this executable and the
+  /// thread's own stack: async-signal-safe.
+  [[nodiscard]] static PluginCall running() noexcept { return innermost_ ? innermost_->call_ : PluginCall{}; }
+
  private:
-  PluginCall before_;
+  static inline thread_local constinit const PluginCallScope* innermost_ = nullptr;
+  PluginCall call_;
+  const PluginCallScope* before_;
 };
+
+/// What the crash handler reads: PluginCallScope::running.
+inline PluginCall running_plugin_call() noexcept { return PluginCallScope::running(); }
 
 /// Calls `function()` and returns its result. Passed through unchanged: holdfast::Error (it has its own code),
 /// std::bad_alloc, thread cancellation and every type of `Pass`; anything else is thrown as plugin_failure.
 ///   guard<c10::OutOfMemoryError>("mlp", "forward", [&] { return model.forward(batch, segments); });
-/// Costs two stores of the names' addresses unless something is thrown: no allocation, no copy of the names,
-/// table-driven unwinding. `plugin` and `call` must outlive the call.
+/// Costs a few stores to the stack and one to a thread-local unless something is thrown: no allocation, no copy of the
+/// names, table-driven unwinding. `plugin` and `call` must outlive the call.
 template <class... Pass, class Function>
 decltype(auto) guard(std::string_view plugin, std::string_view call, Function&& function) {
   const PluginCallScope scope(plugin, call);

@@ -13,7 +13,7 @@ namespace holdfast::host {
 
 namespace {
 
-constexpr std::uint64_t kLargestNoteSegment = 64 * 1024;
+constexpr std::uint64_t kLargestNoteSegment = 65536;
 
 /// Walks the notes of one segment; sizes come from the file, so each step is checked before it is taken.
 class NoteWalk {

@@ -1,17 +1,21 @@
-// C114: loads a plugin with a live thread, thread-locals and statics twenty times, drops its components, and returns
-// from main. Exit code 0 is the test: nothing is unloaded, so nothing dies after its code.
+// exit_probe PLUGIN TORCH_VERSION return|end. C114: loads a plugin with a live thread, thread-locals and statics twenty
+// times, drops its components, and returns from main or ends as the worker does. Exit code 0 is the test: nothing is
+// unloaded, so nothing dies after its code.
 #include <cstdio>
 
 #include "host/plugin_folder.hpp"
+#include "host/process_end.hpp"
 
-int main() {
+int main(int count, char** words) {
   using namespace holdfast::testing;
+  if (count != 4) return 64;
+  const std::string name = words[1];
   try {
     for (int run = 0; run < 20; ++run) {
       PluginFolder folder;
-      folder.add("lively");
-      TestHost test(folder);
-      const auto component = test.create("lively");
+      folder.add(name);
+      TestHost test({{folder.path(), holdfast::host::Origin::kBuiltIn}}, words[2]);
+      const auto component = test.create(name);
       if (component->extension("nothing")) return 2;
     }
   } catch (const std::exception& error) {
@@ -19,5 +23,6 @@ int main() {
     return 1;
   }
   std::puts("the summary, after which nothing may crash");
+  if (std::string(words[3]) == "end") holdfast::host::end_process(0);
   return 0;
 }
