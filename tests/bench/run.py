@@ -140,7 +140,8 @@ def compare(bench, count, work, threads, order, optimizer):
     row = dict(work=work.name, threads=threads, order=order, optimizer=optimizer, pairs=count,
                bare_us=statistics.median(micros(b, work) for b, _ in pairs),
                holdfast_us=statistics.median(micros(h, work) for _, h in pairs),
-               ratio=statistics.median(ratios), ratio_low=ratios[len(ratios) // 4], ratio_high=ratios[-len(ratios) // 4],
+               ratio=statistics.median(ratios), ratio_low=ratios[len(ratios) // 4],
+               ratio_high=ratios[-len(ratios) // 4],
                extra_us=statistics.median(micros(h, work) - micros(b, work) for b, h in pairs),
                extra_cpu_us=statistics.median(micros(h, work, "loop_cpu_seconds") - micros(b, work, "loop_cpu_seconds")
                                               for b, h in pairs),
@@ -173,7 +174,8 @@ def synthetic(folder, samples=12800):
     images, labels = folder / "images-idx3-ubyte", folder / "labels-idx1-ubyte"
     shape = (samples).to_bytes(4, "big") + (28).to_bytes(4, "big") * 2
     images.write_bytes(b"\0\0\x08\x03" + shape + noise.randbytes(samples * 784))
-    labels.write_bytes(b"\0\0\x08\x01" + samples.to_bytes(4, "big") + bytes(noise.randrange(10) for _ in range(samples)))
+    digits = bytes(noise.randrange(10) for _ in range(samples))
+    labels.write_bytes(b"\0\0\x08\x01" + samples.to_bytes(4, "big") + digits)
     return str(images), str(labels)
 
 
@@ -231,7 +233,8 @@ def markdown(rows, found, worst_loss, pytorch_start):
                      f"{r['extra_us']:.1f} | {r['extra_cpu_us']:.1f} | "
                      f"{r['rss_bare_mib']:.0f} / {r['rss_holdfast_mib']:.0f} |")
     lines += ["", "| figure | measured | limit | |", "|---|---|---|---|"]
-    lines += [f"| {text} | {value:.3f} | {limit} | {'met' if value <= limit else 'MISSED'} |" for text, value, limit in found]
+    lines += [f"| {text} | {value:.3f} | {limit} | {'met' if value <= limit else 'MISSED'} |"
+              for text, value, limit in found]
     lines += ["", f"Same work: the last losses in file order differ by {worst_loss:.1e} (relative)."]
     for r in rows:
         if r["work"] == "digits" and r["order"] == "shuffled" and r["optimizer"] == "fused":
@@ -243,7 +246,8 @@ def markdown(rows, found, worst_loss, pytorch_start):
 
 def torch_python(asked):
     for candidate in filter(None, [asked, os.environ.get("HOLDFAST_PYTHON"), "python3"]):
-        probe = subprocess.run([candidate, "-c", "import importlib.util as u; raise SystemExit(u.find_spec('torch') is None)"])
+        look = "import importlib.util as u; raise SystemExit(u.find_spec('torch') is None)"
+        probe = subprocess.run([candidate, "-c", look])
         if probe.returncode == 0:
             return candidate
     return None
