@@ -130,8 +130,7 @@ std::optional<Loaded> load_newest(const std::string& checkpoints, base::FileSyst
         for (const std::string& note : loaded.notes) told(note);
         return loaded;
       } catch (const Error& error) {
-        // Out of memory or descriptors says nothing about the checkpoint: an older one must not be taken for it.
-        if (error.code() != ExitCode::kMissingInput) throw;
+        if (says_nothing(error)) throw;
         fault = one_line(error);
       }
     }

@@ -36,6 +36,10 @@ std::string one_line(const Error& error) {
   return (error.where().empty() ? "" : error.where() + ": ") + error.message();
 }
 
+bool says_nothing(const Error& error) {
+  return error.reason() == "io.descriptors" || error.code() == ExitCode::kHostOutOfMemory;
+}
+
 Shelf read_shelf(const base::Folder& checkpoints) {
   Shelf shelf;
   for (const base::Entry& entry : checkpoints.entries()) {
@@ -50,6 +54,7 @@ Shelf read_shelf(const base::Folder& checkpoints) {
       candidate.manifest =
           parse_manifest(folder.read("manifest.json", kLargestManifest), folder.path_of("manifest.json"));
     } catch (const Error& error) {
+      if (says_nothing(error)) throw;
       candidate.fault = one_line(error);
       if (error.reason() == "checkpoint.version") candidate.newer = error;
     }

@@ -38,13 +38,16 @@ struct Shelf {
   std::vector<std::string> strangers;
 };
 
-/// Reads the names and all manifests. Throws only when the folder itself cannot be read.
+/// Reads the names and all manifests. Throws only when the folder itself cannot be read or descriptors are spent.
 Shelf read_shelf(const base::Folder& checkpoints);
 /// Names that retention gives up after `saved` came into place; oldest first. Pure.
 std::vector<std::string> expendable(const std::vector<Candidate>& candidates, const Retention& retention,
                                     const std::string& run_id, const std::string& saved);
 
-/// One line of an error: reason and what, without place and hint.
+/// One line of an error: place and what, without reason and hint.
 std::string one_line(const Error& error);
+/// True when an error is about this process (descriptors, memory) and says nothing about the checkpoint: then no other
+/// one may be taken in its place.
+bool says_nothing(const Error& error);
 
 }  // namespace holdfast::checkpoint

@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cerrno>
+#include <utility>
+
 #include "base/folder.hpp"
 #include "checkpoint/digest.hpp"
 #include "checkpoint/sample_state.hpp"
@@ -52,6 +55,22 @@ void edit_manifest(const std::string& path, const std::string& from, const std::
   text.replace(at, from.size(), to);
   test::write_text(path, text + "  \"manifest_xxh3_128\": \"" + hash_of(text) + "\"\n}\n");
 }
+
+/// The first opening of a file of this name fails: a bad sector, or a process without descriptors.
+class UnreadableFileSystem : public base::FileSystem {
+ public:
+  UnreadableFileSystem(std::string name, int number) : name_(std::move(name)), number_(number) {}
+  int openat(int folder, const char* name, int flags, mode_t mode) override {
+    if (name != name_ || std::exchange(failed_, true)) return FileSystem::openat(folder, name, flags, mode);
+    errno = number_;
+    return -1;
+  }
+
+ private:
+  std::string name_;
+  int number_;
+  bool failed_ = false;
+};
 
 constexpr const char* kDamageHint =
     "\n  hint: the checkpoint is damaged: use another one (--resume CHECKPOINT) or restore it from a copy";
@@ -300,6 +319,24 @@ TEST_CASE("only unreadable checkpoints are 66 with a sentence each, never a fres
         f.checkpoints + ": error[checkpoint.none_readable]: none of 2 checkpoints can be read:\n  " + first + "\n  " +
             second + "\n  hint: restore one from a copy, or start from nothing with --new");
   CHECK(f.told == Names{first + "; trying the next older checkpoint", second + "; trying the next older checkpoint"});
+}
+
+TEST_CASE("a bad sector in the newest checkpoint leads to the older one; spent descriptors lead to none") {
+  Fixture f;
+  f.save(1);
+  f.save(2);
+  Names told;
+  const auto note = [&](const std::string& sentence) { told.push_back(sentence); };
+  UnreadableFileSystem sector("model.safetensors", EIO);
+  CHECK(Store(f.generation, {}, sector).newest(note)->counters.update == 1);
+  CHECK(told == Names{f.at("update-000000002/model.safetensors") +
+                      ": cannot read: Input/output error (EIO); trying the next older checkpoint"});
+  for (const char* name : {"manifest.json", "model.safetensors"}) {
+    UnreadableFileSystem spent(name, EMFILE);
+    const std::string text = error_text<Error>([&] { (void)Store(f.generation, {}, spent).newest(note); });
+    CHECK(text.find("error[io.descriptors]: cannot read: Too many open files (EMFILE)\n  hint: raise the limit of open "
+                    "files (`ulimit -n`), then run again") != std::string::npos);
+  }
 }
 
 TEST_CASE("leftovers of killed saves are removed, those of other runs and strangers stay") {
