@@ -53,9 +53,11 @@ Host::Host(Setup setup)
       note_(std::move(setup.note)) {
   for (const SearchFolder& folder : folders_) {
     if (folder.origin == Origin::kRecipe) require_trusted_folder(folder.path, ::geteuid());
-    std::error_code unreadable;
-    if (folder.origin != Origin::kBuiltIn && !std::filesystem::is_directory(folder.path, unreadable))
-      note("no plugins from " + folder.path + " (" + std::string(origin_name(folder.origin)) + "): it is no folder");
+    std::error_code failed;
+    const std::filesystem::directory_iterator opened(folder.path, failed);
+    if (failed && folder.origin != Origin::kBuiltIn)
+      note("no plugins from " + folder.path + " (" + std::string(origin_name(folder.origin)) +
+           "): " + failed.message());
   }
 }
 

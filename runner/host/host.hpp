@@ -41,7 +41,7 @@ class Host {
   struct Setup {
     HostStamp stamp;
     std::vector<SearchFolder> folders;  ///< absolute, in any order: they are searched by origin
-    /// Sentences for the log: a shadowed file, a named folder that is absent. May be empty.
+    /// Sentences for the log: a shadowed file, a named folder that cannot be read. May be empty.
     std::function<void(std::string_view)> note;
   };
 

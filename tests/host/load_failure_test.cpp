@@ -27,8 +27,8 @@ TEST_CASE("C110: an absent plugin is told with the folders searched and the near
             " (built-in)\n    " + folder.path() +
             "/none (--plugin-dir; No such file or directory)\n  hint: did you mean 'good'? available: casts, good; "
             "--plugin-dir DIR adds a folder");
-  CHECK(test.notes ==
-        std::vector<std::string>{"no plugins from " + folder.path() + "/none (--plugin-dir): it is no folder"});
+  CHECK(test.notes == std::vector<std::string>{"no plugins from " + folder.path() +
+                                               "/none (--plugin-dir): No such file or directory"});
 }
 
 TEST_CASE("C110: without folders, and with empty ones, the sentence says so") {
