@@ -37,7 +37,7 @@ TEST_CASE("run takes several recipes, and options on either side of them") {
 TEST_CASE("a worker's arguments read back as the same command for one target") {
   const auto line = parse_command_line({"run", "a.toml", "b.toml", "--set", "run.name=x y", "--resume", "c/update-5",
                                         "--new", "--output", "out", "--on-locked", "skip", "--plugin-dir", "p"});
-  const auto back = parse_command_line(arguments_of(line, "-odd name.toml"));
+  const auto back = parse_command_line(arguments_of(line, {"-odd name.toml"}));
   CHECK(back.targets == std::vector<std::string>{"-odd name.toml"});
   CHECK(back.sets == line.sets);
   CHECK(back.resume == "c/update-5");

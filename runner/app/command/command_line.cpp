@@ -217,7 +217,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   usage_fault("holdfast", "unknown_command", "there is no command '" + word + "'" + did_you_mean(word, known));
 }
 
-std::vector<std::string> arguments_of(const CommandLine& line, const std::string& target) {
+std::vector<std::string> arguments_of(const CommandLine& line, const std::vector<std::string>& targets) {
   std::vector<std::string> out;
   for (const auto& row : command_rows())
     if (row.command == line.command) out.emplace_back(row.name);
@@ -242,7 +242,9 @@ std::vector<std::string> arguments_of(const CommandLine& line, const std::string
                                                 {line.data, "--data"}};
   for (const auto& [set, name] : flags)
     if (set) out.emplace_back(name);
-  if (!target.empty()) out.insert(out.end(), {"--", target});
+  if (targets.empty()) return out;
+  out.emplace_back("--");
+  out.insert(out.end(), targets.begin(), targets.end());
   return out;
 }
 

@@ -36,7 +36,8 @@ struct CommandLine {
 /// text. Throws Error 64 whose hint names the help to read.
 CommandLine parse_command_line(const std::vector<std::string>& arguments);
 
-/// The arguments that make the same command for one target: parse_command_line reads them back. Used to start a worker.
-std::vector<std::string> arguments_of(const CommandLine& line, const std::string& target);
+/// The arguments that make the same command for these targets: parse_command_line reads them back. Used to start a
+/// worker.
+std::vector<std::string> arguments_of(const CommandLine& line, const std::vector<std::string>& targets);
 
 }  // namespace holdfast::app

@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
@@ -37,14 +36,13 @@ checkpoint::Inspection inspect_path(const std::string& path) {
                 "`holdfast status DIR` lists the runs below a folder");
   if (exists(path + "/manifest.json")) return checkpoint::Store::inspect(path);
   const auto generation = checkpoint::RunHome::look(path);
-  const checkpoint::Store store(generation.path, {});
-  const auto newest = generation.state == checkpoint::GenerationState::kAbsent
-                          ? std::nullopt
-                          : store.newest([](const std::string& why) { std::fprintf(stderr, "%s\n", why.c_str()); });
-  if (!newest)
+  const std::string newest = generation.state == checkpoint::GenerationState::kAbsent
+                                 ? std::string()
+                                 : checkpoint::Store(generation.path, {}).newest_path();
+  if (newest.empty())
     throw Error(ExitCode::kMissingInput, "inspect.no_checkpoint", path, "no checkpoint has been saved here yet",
                 "`holdfast run` saves one every 10 minutes and at the end");
-  return checkpoint::Store::inspect(newest->path);
+  return checkpoint::Store::inspect(newest);
 }
 
 std::string inspection_text(const checkpoint::Inspection& found) {

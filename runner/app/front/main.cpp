@@ -39,7 +39,7 @@ int batch(const CommandLine& line, const std::string& worker) {
   std::vector<Job> jobs;
   for (const auto& target : line.targets) {
     Job job{target, {worker}};
-    const auto arguments = arguments_of(line, target);
+    const auto arguments = arguments_of(line, {target});
     job.arguments.insert(job.arguments.end(), arguments.begin(), arguments.end());
     jobs.push_back(std::move(job));
   }
@@ -70,8 +70,7 @@ int dispatch(const CommandLine& line) {
   }
   const std::string worker = worker_of(own_path());
   if (line.command == Command::kRun && line.targets.size() > 1) return batch(line, worker);
-  if (line.command == Command::kValidate && line.targets.size() > 1) return batch(line, worker);
-  become(worker, arguments_of(line, line.targets.empty() ? std::string() : line.targets.front()));
+  become(worker, arguments_of(line, line.targets));
 }
 
 }  // namespace

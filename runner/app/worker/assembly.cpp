@@ -1,0 +1,92 @@
+// Order matters: plugin folders before the recipe's plugin tables, data before the model (it sees the data's facts).
+#include "app/worker/assembly.hpp"
+
+#include "app/worker/catalog.hpp"
+#include "app/worker/settings.hpp"
+#include "app/worker/weights.hpp"
+#include "device/device.hpp"
+#include "device/random.hpp"
+#include "device/threads.hpp"
+
+namespace holdfast::app {
+
+/// What components may use of the runner. Gauges have no reader until metrics are exported; they are dropped.
+class Assembly::Services : public Metrics {
+ public:
+  explicit Services(base::RunLog& log) : log_(log) {}
+  void gauge(std::string_view, double) override {}
+  [[nodiscard]] Context context(const std::string& table, const DataFacts* facts) {
+    return {log_, *this, table, facts};
+  }
+
+ private:
+  base::RunLog& log_;
+};
+
+Assembly::Assembly(const CommandLine& line, const Source& source, base::RunLog& log)
+    : services_(std::make_unique<Services>(log)) {
+  spec::ReadOptions reading = source.reading;
+  if (!source.home.empty()) reading.overrides.push_back({"run.output", source.home});
+  host_ = make_host(line, spec::plugin_search(source.recipe, reading), log);
+  HostCatalog catalog(*host_);
+  reading.catalog = &catalog;
+  recipe_ = spec::read_recipe(source.recipe, reading);
+  log.set_level(recipe_.log.string("level") == "debug"  ? base::LogLevel::kDebug
+                : recipe_.log.string("level") == "warn" ? base::LogLevel::kWarn
+                : recipe_.log.string("level") == "error" ? base::LogLevel::kError
+                                                         : base::LogLevel::kInfo);
+}
+
+Assembly::~Assembly() = default;
+
+template <class C>
+std::unique_ptr<C> Assembly::create(const spec::PluginTable& table, const DataFacts* facts) {
+  auto component = host_->create(C::kKind, table.plugin, table.options, services_->context(table.table, facts));
+  auto* typed = dynamic_cast<C*>(component.get());
+  if (!typed)
+    throw Error(ExitCode::kPlugin, "plugin.wrong_kind", "plugin '" + table.plugin + "'",
+                "registered a component whose type is not what its kind says",
+                "it was built against other headers; rebuild it with this version's SDK");
+  component.release();
+  return std::unique_ptr<C>(typed);
+}
+
+void Assembly::apply_machine_settings() const {
+  const at::Device device = device::select(recipe_.run.string("device"));
+  if (!device.is_cpu())
+    throw Error(ExitCode::kUnavailable, "device.not_built", recipe_.path,
+                "training on '" + device.str() + "' is not yet built in this version", "write [run] device = \"cpu\"");
+  device::set_compute_threads(recipe_.run.has("threads") ? static_cast<int>(recipe_.run.integer("threads")) : 0);
+  device::set_deterministic(recipe_.run.boolean("deterministic"));
+}
+
+void Assembly::build_data() {
+  train_ = create<Dataset>(*recipe_.train_data, nullptr);
+  facts_ = train_->facts();
+  if (recipe_.eval_data) eval_ = create<Dataset>(*recipe_.eval_data, nullptr);
+}
+
+void Assembly::build() {
+  apply_machine_settings();
+  build_data();
+  device::seed_generators(static_cast<std::uint64_t>(recipe_.run.integer("seed")), 0, 0);  // updates count from 1
+  model_ = create<Model>(*recipe_.model, &facts_);
+  if (!recipe_.model_init.empty()) load_weights(*model_, recipe_.model_init);
+  for (const auto& table : recipe_.strategies) strategies_.emplace_back(table.table, create<Strategy>(table, &facts_));
+  for (const auto& table : recipe_.hooks) hooks_.emplace_back(table.table, create<Hook>(table, &facts_));
+}
+
+engine::TrainerParts Assembly::parts() const {
+  engine::TrainerParts parts;
+  parts.settings = train_settings(recipe_);
+  parts.model = model_.get();
+  parts.train = train_.get();
+  parts.eval = eval_.get();
+  for (const auto& [table, strategy] : strategies_) parts.strategies.push_back({table, strategy.get()});
+  for (const auto& [table, hook] : hooks_) parts.hooks.push_back({table, hook.get()});
+  parts.on_oom = recipe_.memory.strings("on_oom");
+  parts.stop_on_save_error = recipe_.checkpoint.string("on_error") == "stop";
+  return parts;
+}
+
+}  // namespace holdfast::app

@@ -1,0 +1,57 @@
+// Everything a run is made of, built from a recipe: plugins, data sets, model, strategies, hooks. Touches no run home.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/command/command_line.hpp"
+#include "app/worker/source.hpp"
+#include "base/log.hpp"
+#include "engine/trainer.hpp"
+#include "host/host.hpp"
+#include "spec/recipe.hpp"
+
+namespace holdfast::app {
+
+class Assembly {
+ public:
+  /// Loads plugins and reads the recipe. Throws spec::Faults, Error 80 or 77.
+  Assembly(const CommandLine& line, const Source& source, base::RunLog& log);
+  ~Assembly();
+  Assembly(const Assembly&) = delete;
+  Assembly& operator=(const Assembly&) = delete;
+
+  [[nodiscard]] const spec::Recipe& recipe() const { return recipe_; }
+  [[nodiscard]] host::Host& host() { return *host_; }
+
+  /// Device, threads and switches of the recipe, then data sets, model (weights drawn from the seed alone), strategies
+  /// and hooks. Throws what their constructors throw, and Error 69 for the device.
+  void build();
+  /// Only the data sets.
+  void build_data();
+
+  /// What the trainer needs; observer, saver and stop flag are the caller's. After build().
+  [[nodiscard]] engine::TrainerParts parts() const;
+  [[nodiscard]] Model& model() { return *model_; }
+  [[nodiscard]] const Dataset& train_data() const { return *train_; }
+  [[nodiscard]] const Dataset* eval_data() const { return eval_.get(); }
+
+ private:
+  template <class C>
+  std::unique_ptr<C> create(const spec::PluginTable& table, const DataFacts* facts);
+  void apply_machine_settings() const;
+
+  class Services;
+  std::unique_ptr<Services> services_;
+  std::unique_ptr<host::Host> host_;
+  spec::Recipe recipe_;
+  DataFacts facts_;
+  std::unique_ptr<Dataset> train_, eval_;
+  std::unique_ptr<Model> model_;
+  std::vector<std::pair<std::string, std::unique_ptr<Strategy>>> strategies_;
+  std::vector<std::pair<std::string, std::unique_ptr<Hook>>> hooks_;
+};
+
+}  // namespace holdfast::app

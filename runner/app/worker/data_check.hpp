@@ -1,0 +1,24 @@
+// Reads every sample of a data set once and counts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "holdfast/dataset.hpp"
+
+namespace holdfast::app {
+
+struct DataCheck {
+  std::string table;  ///< "dataset.train"
+  std::int64_t samples = 0, corrupt = 0;
+  std::vector<FieldInfo> fields;
+  std::vector<std::string> reasons;  ///< of the first corrupt samples
+};
+
+/// Throws what the data set throws.
+DataCheck check_data(const Dataset& dataset, const std::string& table, int threads);
+
+std::string data_table(const std::vector<DataCheck>&);
+
+}  // namespace holdfast::app

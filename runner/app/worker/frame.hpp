@@ -1,0 +1,31 @@
+// What outlives a command's own work: the stop requests, the log, and the signs of life that main ends when an error
+// comes up to it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "base/log.hpp"
+#include "base/signal.hpp"
+#include "telemetry/life_signs.hpp"
+
+namespace holdfast::app {
+
+struct Frame {
+  base::RunLog& log;
+  base::SignalWatcher& watcher;
+  /// While true a stop request ends the process at once: nothing has been begun that could be lost.
+  std::atomic<bool>& preparing;
+  std::unique_ptr<telemetry::LifeSigns> signs;  ///< from the start of training on
+  std::string run_log;                          ///< path of run.log once it is open
+  bool json_log = false;
+
+  /// The one way an error reaches stderr: as it reads, or as a line of the JSON log; in run.log too once there is one.
+  void print_error(const Error& error);
+};
+
+/// Prints a command's result on stdout. Throws Error 74 when that fails, except for a reader that has gone.
+void print(const std::string& text);
+
+}  // namespace holdfast::app

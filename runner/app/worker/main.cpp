@@ -1,0 +1,106 @@
+// holdfast-worker: the half of the command that needs LibTorch. Started by the front; the same command line.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#include "app/command/command_line.hpp"
+#include "app/worker/commands.hpp"
+#include "app/worker/crash.hpp"
+#include "app/worker/source.hpp"
+#include "base/text.hpp"
+#include "device/out_of_memory.hpp"
+
+namespace holdfast::app {
+namespace {
+
+std::atomic<bool> preparing{true};
+
+/// On the watcher's thread. While a run is only being prepared there is nothing to save and nobody to ask.
+void leave_while_preparing(const std::string& why) {
+  if (!preparing) return;
+  const std::string line = "holdfast: " + why + ": stopped before training began; nothing was changed\n";
+  (void)!write(STDERR_FILENO, line.data(), line.size());
+  _exit(static_cast<int>(ExitCode::kStoppedAfterSave));
+}
+
+int dispatch(const CommandLine& line, Frame& frame) {
+  switch (line.command) {
+    case Command::kRun: return run_command(line, frame);
+    case Command::kValidate: return validate_command(line, frame);
+    case Command::kPlan: return plan_command(line, frame);
+    case Command::kEval: return eval_command(line, frame);
+    case Command::kPlugins: return plugins_command(line, frame);
+    case Command::kSchema: return schema_command(line, frame);
+    default:
+      throw Error(ExitCode::kUsage, "usage.worker", "holdfast-worker", "this command belongs to the front",
+                  "run `holdfast` itself");
+  }
+}
+
+int tell(const Error& error, Frame& frame) {
+  if (frame.signs) frame.signs->ended(error.code(), error.what());
+  frame.print_error(error);
+  return static_cast<int>(error.code());
+}
+
+int guarded(const CommandLine& line, Frame& frame) {
+  try {
+    return dispatch(line, frame);
+  } catch (const Error& error) {
+    return tell(error, frame);
+  } catch (const std::bad_alloc&) {
+    return tell({ExitCode::kHostOutOfMemory, "memory.host", "holdfast", "the host has no memory left",
+                 "use a machine with more memory, or a smaller data set or model"},
+                frame);
+  } catch (const std::exception& error) {
+    return tell({ExitCode::kBug, "bug.exception", "holdfast", device::sentence_of(error),
+                 "this is a bug of holdfast; please report it"},
+                frame);
+  }
+}
+
+}  // namespace
+
+void Frame::print_error(const Error& error) {
+  const std::string text = base::terminal_safe(error.what());
+  if (json_log) return log.error(text);  // the log writes its file itself
+  std::fprintf(stderr, "%s\n", text.c_str());
+  if (run_log.empty()) return;
+  if (std::FILE* file = std::fopen(run_log.c_str(), "ae")) {
+    std::fprintf(file, "%s\n", text.c_str());
+    std::fclose(file);
+  }
+}
+
+void print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (std::fflush(stdout) != 0 && errno != EPIPE)
+    throw Error(ExitCode::kIoError, "output.write", "stdout", std::string("cannot be written: ") + strerror(errno));
+}
+
+}  // namespace holdfast::app
+
+int main(int count, char** values) {
+  using namespace holdfast;
+  base::block_signals();
+  app::report_crashes();
+  app::CommandLine line;
+  try {
+    line = app::parse_command_line({values + 1, values + count});
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", base::terminal_safe(error.what()).c_str());
+    return static_cast<int>(error.code());
+  }
+  base::SignalWatcher watcher(app::leave_while_preparing);
+  base::LogOptions options;
+  options.json = line.json_log;
+  options.quiet = line.quiet;
+  options.color = isatty(STDERR_FILENO) != 0 && !app::environment("NO_COLOR") &&
+                  app::environment("TERM").value_or("dumb") != "dumb";
+  base::RunLog log(options);
+  app::Frame frame{log, watcher, app::preparing, nullptr, {}, line.json_log};
+  return app::guarded(line, frame);
+}

@@ -1,0 +1,61 @@
+// The engine's happenings for telemetry. A few additions and comparisons a window.
+#pragma once
+
+#include <chrono>
+
+#include "base/signal.hpp"
+#include "engine/trainer.hpp"
+#include "telemetry/life_signs.hpp"
+
+namespace holdfast::app {
+
+class SignsObserver : public engine::Observer {
+ public:
+  SignsObserver(base::RunLog& log, const base::SignalWatcher& watcher) : log_(log), watcher_(watcher) {}
+  /// Before the trainer runs. `from`: the checkpoint resumed from, empty at a fresh start.
+  void attach(telemetry::LifeSigns& signs, std::string from) {
+    signs_ = &signs;
+    from_ = std::move(from);
+  }
+
+  void started(const RunFacts& facts, const engine::Progress& progress) override {
+    signs_->started({progress.update, progress.epoch, progress.samples_seen, facts.total_updates,
+                     facts.updates_per_epoch, from_});
+  }
+  void window(const engine::WindowSeen& seen) override {
+    signs_->window(seen.report, seen.samples_seen, seen.data_wait);
+    if (!told_ && watcher_.asked() != nullptr) tell_signal();
+  }
+  void evaluated(const EvalReport& report, bool best) override { signs_->evaluated(report, best); }
+  void saved(const SaveReport& report) override {
+    if (!told_ && watcher_.asked() != nullptr) tell_signal();
+    signs_->saved(report);
+  }
+  void out_of_memory(const OomReport& report) override { signs_->out_of_memory(report); }
+  void sample_skipped(const SampleFault& fault) override { signs_->sample_skipped(fault); }
+  /// The trainer may speak before the run has signs: while it is built.
+  void note(std::string_view sentence) override { signs_ ? signs_->note(sentence) : log_.info(sentence); }
+
+ private:
+  void tell_signal() {
+    told_ = true;
+    signs_->signalled(*watcher_.asked());
+  }
+  telemetry::LifeSigns* signs_ = nullptr;
+  base::RunLog& log_;
+  const base::SignalWatcher& watcher_;
+  std::string from_;
+  bool told_ = false;
+};
+
+/// The watcher as the engine's stop flag.
+class WatchedStop : public engine::StopFlag {
+ public:
+  explicit WatchedStop(const base::SignalWatcher& watcher) : watcher_(watcher) {}
+  [[nodiscard]] const std::string* asked() const override { return watcher_.asked(); }
+
+ private:
+  const base::SignalWatcher& watcher_;
+};
+
+}  // namespace holdfast::app

@@ -1,0 +1,21 @@
+// A StepPlan as rows of text. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/trainer.hpp"
+
+namespace holdfast::app {
+
+struct PlanRow {
+  std::string field, value, owner;
+};
+
+std::vector<PlanRow> plan_rows(const StepPlan& plan, std::int64_t batch_size);
+
+/// Why the updates may differ from the plain step's: strategies that say so, and splits of a model that draws random
+/// numbers or couples samples. Empty when all is exact.
+std::vector<std::string> inexact_notes(const engine::TrainerParts& parts, const StepPlan& plan);
+
+}  // namespace holdfast::app

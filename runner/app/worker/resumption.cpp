@@ -1,0 +1,78 @@
+// The finished generation's status.json says which target it had; checkpoints say where it stands.
+#include "app/worker/resumption.hpp"
+
+#include <filesystem>
+
+#include "base/io_error.hpp"
+#include "telemetry/status.hpp"
+
+namespace holdfast::app {
+namespace {
+
+namespace fs = std::filesystem;
+using checkpoint::GenerationState;
+
+std::string canonical(const std::string& path) {
+  std::error_code failure;
+  const auto found = fs::canonical(path, failure);
+  return failure ? base::absolute_path(path) : found.string();
+}
+
+bool wants_fresh(const CommandLine& line) { return line.fresh || line.resume == "never"; }
+
+Start from_requested(const checkpoint::Generation& current, checkpoint::Loaded requested) {
+  Start start;
+  if (current.state == GenerationState::kUnfinished) {
+    const std::string newest = checkpoint::Store(current.path, {}).newest_path();
+    start.new_generation = newest.empty() || canonical(newest) != canonical(requested.path);
+  }
+  start.why = "going on from update " + std::to_string(requested.counters.update) + " of " + requested.path +
+              (start.new_generation ? " in a new generation" : "");
+  start.state = std::move(requested);
+  return start;
+}
+
+}  // namespace
+
+bool target_raised(const spec::Recipe& recipe, const checkpoint::Generation& finished) {
+  const auto status = telemetry::read_status(finished.path);
+  if (!status || status->updates_per_epoch <= 0) return false;
+  const std::int64_t target = recipe.train.has("updates") ? recipe.train.integer("updates")
+                                                          : recipe.train.integer("epochs") * status->updates_per_epoch;
+  return target > status->total_updates;
+}
+
+bool nothing_to_do(const CommandLine& line, const spec::Recipe& recipe, const std::string& home,
+                   checkpoint::Generation& generation) {
+  generation = checkpoint::RunHome::look(home);
+  if (generation.state != GenerationState::kFinished || wants_fresh(line) || line.resume != "auto") return false;
+  return recipe.run.string("when_done") == "exit" && !target_raised(recipe, generation);
+}
+
+std::optional<checkpoint::Loaded> requested_checkpoint(const CommandLine& line) {
+  if (line.resume == "auto" || line.resume == "never") return std::nullopt;
+  return checkpoint::Store::load(canonical(line.resume));
+}
+
+Start choose_start(const CommandLine& line, const checkpoint::Generation& current, bool raised,
+                   std::optional<checkpoint::Loaded> requested, const std::function<void(std::string_view)>& told) {
+  if (requested) return from_requested(current, std::move(*requested));
+  Start start;
+  if (current.state == GenerationState::kAbsent) return start;
+  if (wants_fresh(line)) {
+    start.why = "starting a new generation; " + current.name + " is left as it is";
+    return start;
+  }
+  if (current.state == GenerationState::kFinished && !raised) {
+    start.why = "the generation " + current.name + " is finished; starting the next one";
+    return start;
+  }
+  start.new_generation = false;
+  start.state = checkpoint::Store(current.path, {}).newest([&told](const std::string& why) { told(why); });
+  start.why = start.state ? "going on from update " + std::to_string(start.state->counters.update)
+                          : "no checkpoint was saved yet; starting from the beginning";
+  if (raised) start.why += "; the recipe's target was raised";
+  return start;
+}
+
+}  // namespace holdfast::app

@@ -1,0 +1,67 @@
+// best.safetensors is a second name (hard link) of the checkpoint's file where the file system has such; else a copy.
+#include "app/worker/saver.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+#include "base/io_error.hpp"
+
+namespace holdfast::app {
+namespace {
+
+void place_best(const std::string& checkpoint, const std::string& generation) {
+  const std::string from = checkpoint + "/model.safetensors", fresh = generation + "/.best.safetensors.new";
+  unlink(fresh.c_str());
+  if (link(from.c_str(), fresh.c_str()) != 0) {
+    std::error_code failure;
+    std::filesystem::copy_file(from, fresh, failure);
+    if (failure) throw base::io_error(base::Doing::kWrite, fresh, failure.value());
+  }
+  const std::string final_name = generation + "/best.safetensors";
+  if (std::rename(fresh.c_str(), final_name.c_str()) != 0)
+    throw base::io_error(base::Doing::kWrite, final_name, errno);
+  unlink(fresh.c_str());  // rename of two names of one file leaves both (POSIX)
+}
+
+}  // namespace
+
+void StoreSaver::open(Settings settings) {
+  settings_ = std::move(settings);
+  store_.emplace(settings_.generation, settings_.retention);
+}
+
+SaveReport StoreSaver::save(const base::StateView& state, const Request& request) {
+  checkpoint::SaveRequest to;
+  to.counters = {request.update, request.epoch, request.samples_seen};
+  to.reason = request.reason;
+  to.run_id = settings_.run_id;
+  to.attempt = settings_.attempt;
+  to.suffix = request.suffix;
+  to.is_best = request.best;
+  const checkpoint::Saved saved = store_->save(state, to);
+  if (request.best) place_best(saved.path, settings_.generation);
+  watcher_.note_saved();
+  SaveReport report;
+  report.update = request.update;
+  report.path = saved.path;
+  report.reason = request.reason;
+  report.ok = true;
+  for (const auto& note : saved.notes) log_.warn(note);
+  report.took = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(saved.seconds));
+  return report;
+}
+
+void StoreSaver::write_final(const base::StateView& state, std::int64_t best_update) {
+  checkpoint::write_safetensors(settings_.generation + "/model.safetensors", state.model);
+  char name[64];
+  std::snprintf(name, sizeof name, "/checkpoints/update-%09lld", static_cast<long long>(best_update));
+  const std::string best = settings_.generation + name;
+  if (best_update > 0 && access((best + "/model.safetensors").c_str(), R_OK) == 0)
+    place_best(best, settings_.generation);
+}
+
+}  // namespace holdfast::app
