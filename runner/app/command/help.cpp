@@ -14,7 +14,7 @@ constexpr std::array kRows = {
                "Examples:\n"
                "  holdfast run configs/digits.toml\n"
                "  holdfast run configs/digits.toml --set optimizer.lr=3e-4 --set train.epochs=40\n"
-               "  holdfast run runs/digits                  continue the newest generation\n"
+               "  holdfast run configs/runs/digits          continue the newest generation\n"
                "  holdfast run a.toml b.toml c.toml         one process each; a failing one does not stop the rest\n\n"
                "Run again after an interruption: the newest good checkpoint is found and training goes on.\n"
                "With several recipes the exit code is that of the first one that failed; SIGINT or SIGTERM stops the\n"
@@ -30,17 +30,17 @@ constexpr std::array kRows = {
                "Example:\n  holdfast plan configs/digits.toml", true},
     CommandRow{Command::kEval, "eval", "Evaluate a run on its eval data set",
                "Examples:\n"
-               "  holdfast eval runs/digits\n"
-               "  holdfast eval runs/digits --checkpoint best\n"
-               "  holdfast eval runs/digits --set dataset.eval.images=other.gz --set dataset.eval.labels=l.gz",
+               "  holdfast eval configs/runs/digits\n"
+               "  holdfast eval configs/runs/digits --checkpoint best\n"
+               "  holdfast eval configs/runs/digits --set dataset.eval.images=other.gz --set dataset.eval.labels=l.gz",
                true},
     CommandRow{Command::kInspect, "inspect",
                "Show a checkpoint: counters, tensors, digests; every checksum is verified",
                "Examples:\n"
-               "  holdfast inspect runs/digits\n"
-               "  holdfast inspect runs/digits/current/checkpoints/latest --json",
+               "  holdfast inspect configs/runs/digits\n"
+               "  holdfast inspect configs/runs/digits/current/checkpoints/latest --json",
                false},
-    CommandRow{Command::kStatus, "status", "A table of all runs below a folder", "Example:\n  holdfast status runs",
+    CommandRow{Command::kStatus, "status", "A table of all runs below a folder", "Example:\n  holdfast status configs/runs",
                false},
     CommandRow{Command::kPlugins, "plugins", "List plugins, or one plugin's options",
                "Examples:\n"
@@ -76,7 +76,7 @@ std::string overview() {
       "  help       This text; `holdfast COMMAND --help` shows a command's options and examples\n\n"
       "Examples:\n"
       "  holdfast run configs/digits.toml\n"
-      "  holdfast eval runs/digits --checkpoint best\n\n"
+      "  holdfast eval configs/runs/digits --checkpoint best\n\n"
       "Exit codes:\n";
   for (const auto& row : base::exit_codes()) {
     std::snprintf(line, sizeof line, "  %2d  %.*s\n", static_cast<int>(row.code), static_cast<int>(row.meaning.size()),

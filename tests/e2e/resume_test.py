@@ -1,0 +1,132 @@
+"""Which run goes on from where: resume rules, targets, generations, changed recipes, moved homes."""
+
+import os
+import shutil
+
+from harness import Case, main, snapshot
+
+SAVE_OFTEN = '[checkpoint]\nkeep = 100\n[hook.periodic_checkpoint]\nevery = "10 updates"'
+
+
+class Resume(Case):
+    def setUp(self):
+        super().setUp()
+        self.home = self.folder / "runs/digits"
+
+    def stopped_at(self, update, target="updates = 40", **more):
+        """A run that was killed by a fault right after the checkpoint of `update`."""
+        recipe = self.recipe(target=target, more=SAVE_OFTEN, **more)
+        self.holdfast("run", recipe, "--set", "hook.mischief.action=abort", "--set",
+                      f"hook.mischief.at_update={update + 1}", code=70)
+        self.assertEqual(self.saved_update(self.home), update)
+        return recipe
+
+    def generations(self):
+        return sorted(name for name in os.listdir(self.home) if name not in ("lock", "current"))
+
+    def test_C33_an_absent_or_bad_requested_checkpoint_is_66_and_touches_nothing(self):
+        recipe = self.stopped_at(10)
+        before = snapshot(self.folder)
+        done = self.holdfast("run", recipe, "--resume", "absent/update-000000500", code=66)
+        self.assertIn(str(self.folder / "absent/update-000000500"), done.stderr)
+        self.assertEqual(snapshot(self.folder), before)
+        broken = self.folder / "broken"
+        shutil.copytree(self.home / "current/checkpoints/update-000000010", broken)
+        with open(broken / "model.safetensors", "r+b") as file:
+            file.truncate(100)
+        before = snapshot(self.folder)
+        done = self.holdfast("run", recipe, "--resume", broken, code=66)
+        self.assertIn("model.safetensors", done.stderr)
+        self.assertEqual(snapshot(self.folder), before)
+
+    def test_C33_only_unreadable_checkpoints_are_66_never_a_fresh_start(self):
+        recipe = self.stopped_at(10)
+        for name in os.listdir(self.home / "current/checkpoints"):
+            if name.startswith("update-"):
+                (self.home / "current/checkpoints" / name / "manifest.json").write_text("{}")
+        inside = snapshot(self.home / "current/")
+        self.holdfast("run", recipe, code=66)
+        self.assertEqual(snapshot(self.home / "current/"), inside)
+        self.assertEqual(len(self.generations()), 1)
+
+    def test_C33_an_interrupted_start_without_a_checkpoint_begins_again_with_a_message(self):
+        recipe = self.recipe(target="updates = 20")
+        self.holdfast("run", recipe, "--set", "hook.mischief.action=abort", "--set", "hook.mischief.at_update=1", code=70)
+        done = self.holdfast("run", recipe)
+        self.assertIn("no checkpoint was saved yet; starting from the beginning", done.stderr)
+        self.assertEqual(len(self.generations()), 1)
+        self.assertEqual(self.status(self.home)["attempt"], 2)
+
+    def test_C40_the_target_means_the_same_after_a_resume(self):
+        recipe = self.stopped_at(100, target="updates = 123")
+        self.holdfast("run", recipe)
+        self.assertEqual([e["update"] for e in self.events(self.home) if e["event"] == "resume"], [100])
+        self.assertEqual(self.inspect(self.home)["update"], 123)
+        before = snapshot(self.home)
+        done = self.holdfast("run", recipe)
+        self.assertIn("digits: nothing to do", done.stdout)
+        self.assertEqual(snapshot(self.home), before)
+        self.assertEqual(self.holdfast("run", recipe, "--quiet").stdout, "")
+        done = self.holdfast("run", recipe, "--set", "train.updates=150")
+        self.assertIn("going on from update 123; the recipe's target was raised", done.stderr)
+        self.assertEqual(self.inspect(self.home)["update"], 150)
+        self.assertEqual(len(self.generations()), 1)
+
+    def test_when_done_new_starts_the_next_generation_and_keep_runs_removes_old_ones(self):
+        recipe = self.recipe(target="updates = 2")
+        for _ in range(3):
+            self.holdfast("run", recipe, "--set", "run.when_done=new", "--set", "run.keep_runs=2")
+        self.assertEqual(len(self.generations()), 2)
+        self.assertEqual(os.readlink(self.home / "current"), self.generations()[-1])
+
+    def test_new_and_never_leave_an_unfinished_generation_behind(self):
+        recipe = self.stopped_at(10)
+        for option in (["--new"], ["--resume", "never"]):
+            self.holdfast("run", recipe, *option, "--set", "hook.mischief.action=abort", "--set",
+                          "hook.mischief.at_update=11", code=70)
+        self.assertEqual(len(self.generations()), 3)
+        done = self.holdfast("run", recipe)
+        self.assertIn("going on from update 10", done.stderr)
+        states = [self.status_of(name)["state"] for name in self.generations()]
+        self.assertEqual(states, ["abandoned", "abandoned", "finished"])
+
+    def status_of(self, generation):
+        import json
+
+        return json.loads((self.home / generation / "status.json").read_text())
+
+    def test_a_requested_older_checkpoint_begins_a_generation_of_its_own(self):
+        recipe = self.stopped_at(30)
+        self.holdfast("run", recipe, "--resume", self.home / "current/checkpoints/update-000000020")
+        self.assertEqual(len(self.generations()), 2)
+        resumed = self.inspect(self.home)["digest"]
+        self.holdfast("run", recipe, "--output", self.folder / "whole")
+        self.assertEqual(resumed, self.inspect(self.folder / "whole")["digest"])
+
+    def test_C26_a_changed_learning_rate_wins_and_both_values_are_told(self):
+        recipe = self.stopped_at(20)
+        done = self.holdfast("run", recipe, "--set", "optimizer.lr=1e-4")
+        self.assertRegex(done.stderr, r"optimizer\.lr was 0?\.?0?02.* and is now 0\.0001|optimizer\.lr was .* and is now 1e-0?4")
+
+    def test_another_seed_or_batch_is_refused_with_the_differing_keys(self):
+        recipe = self.stopped_at(20)
+        done = self.holdfast("run", recipe, "--set", "train.batch_size=16", "--set", "run.seed=7", code=78)
+        self.assertIn("error[resume.identity]", done.stderr)
+        self.assertIn("seed", done.stderr)
+        self.assertIn("batch", done.stderr)
+        self.assertEqual(self.saved_update(self.home), 20)
+
+    def test_a_run_folder_is_continued_also_after_it_was_moved(self):
+        self.stopped_at(20)
+        moved = self.folder / "moved"
+        shutil.move(self.home, moved)
+        self.holdfast("run", moved, "--set", "hook.mischief.action=none", cwd="/")
+        self.assertEqual(self.status(moved)["update"], 40)
+        self.assertFalse(self.home.exists())
+        self.recipe()
+        self.holdfast("run", self.folder / "r.toml", "--set", "train.updates=40", "--output", self.folder / "whole")
+        self.assertEqual(self.inspect(moved)["digest"], self.inspect(self.folder / "whole")["digest"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""Stop requests and locks: saved, exit 75, and the next run goes on; a second request leaves at once."""
+
+import os
+import signal
+import subprocess
+import time
+
+from harness import Case, KILL, TERM, main
+
+SLOW = '[hook.mischief]\nslow = "{}"'
+
+
+class Stop(Case):
+    def slow_run(self, slow="0.02 s", target="updates = 60", **more):
+        recipe = self.recipe(target=target, more=SLOW.format(slow), **more)
+        home = self.folder / "runs/digits"
+        process = self.start("run", recipe)
+        self.wait_for_event(home, "update", process)
+        return recipe, home, process
+
+    def test_sigterm_and_sigint_save_and_end_with_75_and_the_next_run_goes_on(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            with self.subTest(signal=number):
+                recipe, home, process = self.slow_run()
+                process.send_signal(number)
+                done = self.finish(process)
+                self.assertEqual(done.returncode, 75, done.stderr)
+                status = self.status(home)
+                self.assertEqual((status["state"], status["exit_code"]), ("stopped", 75))
+                self.assertIn(signal.Signals(number).name, status["cause"])
+                self.assertEqual(self.inspect(home)["update"], status["update"])
+                self.assertIn("goes on from here", done.stdout)
+                self.assertIn(signal.Signals(number).name, [e for e in self.events(home) if e["event"] == "signal"][0]["why"])
+                self.holdfast("run", recipe, "--set", "hook.mischief.slow=0 s")
+                events = [e["event"] for e in self.events(home)]
+                self.assertIn("resume", events)
+                self.assertEqual(self.status(home)["update"], 60)
+                subprocess.run(["rm", "-r", home], check=True)
+
+    def test_the_command_is_one_process(self):
+        recipe, home, process = self.slow_run()
+        self.assertEqual(self.status(home)["pid"], process.pid)
+        process.send_signal(TERM)
+        self.finish(process)
+
+    def test_a_second_request_leaves_at_once(self):
+        recipe, home, process = self.slow_run(slow="100 s")
+        process.send_signal(TERM)
+        time.sleep(0.3)
+        before = time.monotonic()
+        process.send_signal(TERM)
+        done = self.finish(process)
+        self.assertEqual(done.returncode, 87, done.stderr)
+        self.assertLess(time.monotonic() - before, 20)
+        self.assertIn("the second stop request: leaving at once, without a new checkpoint", done.stderr)
+
+    def test_a_request_while_preparing_ends_at_once_and_changes_nothing(self):
+        recipe = self.recipe()
+        fifo = self.folder / "slow.gz"  # opening it blocks: the data set is being indexed
+        os.mkfifo(fifo)
+        process = self.start("run", recipe, "--set", f"dataset.train.images={fifo}")
+        self.wait_for(lambda: b"holdfast-worker" in open(f"/proc/{process.pid}/cmdline", "rb").read(), process)
+        time.sleep(1)
+        if process.poll() is not None:
+            self.skipTest("the data set refuses a FIFO without opening it, so nothing blocks")
+        process.send_signal(TERM)
+        done = self.finish(process)
+        self.assertEqual(done.returncode, 75, done.stderr)
+        self.assertRegex(done.stderr, r"^holdfast: SIGTERM from pid \d+: stopped before training began; nothing was changed\n$")
+        self.assertFalse((self.folder / "runs").exists())
+
+
+class Lock(Case):
+    def test_a_locked_home_is_75_and_names_the_process(self):
+        recipe = self.recipe(target="updates = 2000", more=SLOW.format("0.02 s"))
+        home = self.folder / "runs/digits"
+        holder = self.start("run", recipe)
+        self.wait_for_event(home, "update", holder)
+        done = self.holdfast("run", recipe, code=75)
+        self.assertEqual(done.stderr, f"{home}: error[home.locked]: process {holder.pid} works in this run home\n"
+                                      "  hint: wait for it, stop it, or use --on-locked wait or skip\n")
+        self.assertEqual(done.stdout, "")
+        skipped = self.holdfast("run", recipe, "--on-locked", "skip")
+        self.assertIn(f"process {holder.pid} works in this run home; skipped", skipped.stderr)
+        waiter = self.start("run", recipe, "--on-locked", "wait", "--set", "train.updates=5", "--new")
+        time.sleep(1.5)
+        self.assertIsNone(waiter.poll())
+        holder.send_signal(KILL)
+        holder.wait()
+        done = self.finish(waiter)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.status(home)["update"], 5)
+
+    def test_a_lock_file_left_by_a_killed_process_blocks_nobody(self):
+        home = self.folder / "runs/digits"
+        home.mkdir(parents=True)
+        (home / "lock").write_text("1 elsewhere\n")
+        self.holdfast("run", self.recipe(target="updates = 2"))
+
+
+if __name__ == "__main__":
+    main()
