@@ -35,16 +35,29 @@ TEST_CASE("run takes several recipes, and options on either side of them") {
 }
 
 TEST_CASE("a worker's arguments read back as the same command for one target") {
-  const auto line = parse_command_line({"run", "a.toml", "b.toml", "--set", "run.name=x y", "--resume", "c/update-5",
-                                        "--new", "--output", "out", "--on-locked", "skip", "--plugin-dir", "p"});
+  const auto line = parse_command_line({"run", "a.toml", "b.toml", "--set", "run.name=x y", "--new", "--on-locked", "skip", "--plugin-dir", "p"});
   const auto back = parse_command_line(arguments_of(line, {"-odd name.toml"}));
   CHECK(back.targets == std::vector<std::string>{"-odd name.toml"});
   CHECK(back.sets == line.sets);
-  CHECK(back.resume == "c/update-5");
   CHECK(back.fresh);
-  CHECK(back.output == "out");
   CHECK(back.on_locked == OnLocked::kSkip);
   CHECK(back.plugin_dirs == std::vector<std::string>{"p"});
+}
+
+TEST_CASE("resume and output reach the worker of a single run") {
+  const auto line = parse_command_line({"run", "a.toml", "--resume", "c/update-5", "--output", "out"});
+  const auto back = parse_command_line(arguments_of(line, line.targets));
+  CHECK(back.resume == "c/update-5");
+  CHECK(back.output == "out");
+}
+
+TEST_CASE("options that exclude each other are refused") {
+  CHECK(fault({"run", "a.toml", "b.toml", "--output", "x"}) ==
+        "holdfast run: error[usage.one_run]: --output is for one run, got 2 recipes\n  hint: read `holdfast run "
+        "--help`");
+  CHECK(fault({"run", "a.toml", "--new", "--resume", "c"}) ==
+        "holdfast run: error[usage.conflict]: --new and --resume c exclude each other\n  hint: read `holdfast run "
+        "--help`");
 }
 
 TEST_CASE("an unknown command, option or word is answered with the nearest one") {

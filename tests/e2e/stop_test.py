@@ -66,7 +66,7 @@ class Stop(Case):
         process.send_signal(TERM)
         done = self.finish(process)
         self.assertEqual(done.returncode, 75, done.stderr)
-        self.assertRegex(done.stderr, r"^holdfast: SIGTERM from pid \d+: stopped before training began; nothing was changed\n$")
+        self.assertRegex(done.stderr, r"^holdfast: SIGTERM from pid \d+: stopped before anything was changed\n$")
         self.assertFalse((self.folder / "runs").exists())
 
 

@@ -128,6 +128,15 @@ void check_sets(const CommandLine& line, const std::string& where) {
   }
 }
 
+void check_run(const CommandLine& line, const std::string& where) {
+  const bool path = line.resume != "auto" && line.resume != "never";
+  if (line.targets.size() > 1 && (path || !line.output.empty()))
+    usage_fault(where, "one_run", std::string(path ? "--resume CHECKPOINT" : "--output") + " is for one run, got " +
+                                      std::to_string(line.targets.size()) + " recipes");
+  if (line.fresh && path)
+    usage_fault(where, "conflict", "--new and --resume " + line.resume + " exclude each other");
+}
+
 CommandLine parse_options(const CommandRow& row, const std::vector<std::string>& arguments) {
   const std::string where = "holdfast " + std::string(row.name);
   CommandLine line;
@@ -179,6 +188,7 @@ CommandLine parse_options(const CommandRow& row, const std::vector<std::string>&
                                     {{"fail", OnLocked::kFail}, {"skip", OnLocked::kSkip}, {"wait", OnLocked::kWait}});
   line.json_log = choose<bool>(where, "--log-format", log_format, {{"human", false}, {"json", true}});
   check_sets(line, where);
+  check_run(line, where);
   return line;
 }
 

@@ -12,7 +12,7 @@ namespace holdfast::app {
 std::unique_ptr<host::Host> make_host(const CommandLine& line, const std::vector<std::string>& recipe_folders,
                                       base::RunLog& log) {
   namespace fs = std::filesystem;
-  const auto prefix = fs::path(own_path()).parent_path().parent_path().parent_path();
+  const auto prefix = fs::path(own_path()).parent_path().parent_path().parent_path();  // x/y/program
   std::vector<host::SearchFolder> folders = {{(prefix / "lib/holdfast/plugins").string(), host::Origin::kBuiltIn}};
   for (const auto& folder : line.plugin_dirs)
     folders.push_back({base::absolute_path(folder), host::Origin::kCommandLine});

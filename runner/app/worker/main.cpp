@@ -21,7 +21,7 @@ std::atomic<bool> preparing{true};
 /// On the watcher's thread. While a run is only being prepared there is nothing to save and nobody to ask.
 void leave_while_preparing(const std::string& why) {
   if (!preparing) return;
-  const std::string line = "holdfast: " + why + ": stopped before training began; nothing was changed\n";
+  const std::string line = "holdfast: " + why + ": stopped before anything was changed\n";
   (void)!write(STDERR_FILENO, line.data(), line.size());
   _exit(static_cast<int>(ExitCode::kStoppedAfterSave));
 }

@@ -1,0 +1,94 @@
+"""The commands beside run: validate, plan, plugins, schema, status, inspect, help; and that the front is instant."""
+
+import subprocess
+
+from harness import COMMAND, Case, FIXTURES, main, strict_json
+
+
+class Commands(Case):
+    def test_help_exists_for_every_command_and_costs_next_to_nothing(self):
+        overview = self.holdfast("--help").stdout
+        for name in ("run", "validate", "plan", "eval", "inspect", "status", "plugins", "schema"):
+            self.assertIn(f"  {name} ", overview)
+            self.assertIn("Example", self.holdfast(name, "--help").stdout)
+        libraries = subprocess.run(["ldd", COMMAND], capture_output=True, text=True, check=True).stdout
+        self.assertNotIn("torch", libraries)
+
+    def test_what_comes_later_is_refused_in_words(self):
+        for words in (["why", "x"], ["doctor"], ["report", "x"], ["checkpoint", "x"], ["metrics", "--list"],
+                      ["run", "x.toml", "--supervise"], ["run", "x.toml", "--retry"]):
+            done = self.holdfast(*words, code=64)
+            self.assertIn("is not yet built in this version", done.stderr)
+
+    def test_validate_tells_all_faults_and_touches_nothing(self):
+        good = self.recipe("good.toml")
+        bad = self.recipe("bad.toml")
+        bad.write_text(bad.read_text().replace("lr = 2e-3", 'lr = "2e-3"').replace("hidden = [32]", "hidden = [0]"))
+        done = self.holdfast("validate", good, bad, code=78)
+        self.assertEqual(done.stdout, f"{good}: valid\n")
+        self.assertEqual(done.stderr.count("error["), 2, done.stderr)
+        report = strict_json(self.holdfast("validate", good, bad, "--json", code=78).stdout)
+        self.assertEqual([entry["valid"] for entry in report], [True, False])
+        self.assertEqual(len(report[1]["faults"]), 2)
+        self.assertTrue(all(fault["line"] > 0 for fault in report[1]["faults"]))
+        self.assertFalse((self.folder / "runs").exists())
+
+    def test_validate_data_reads_every_sample(self):
+        done = self.holdfast("validate", self.recipe(), "--data")
+        self.assertRegex(done.stdout, r"dataset\.train +1497 +0  ")
+        self.assertRegex(done.stdout, r"dataset\.eval +300 +0  ")
+
+    def test_validate_without_plugins_runs_no_plugin(self):
+        recipe = self.recipe()
+        recipe.write_text(recipe.read_text().replace('"mlp"', '"nowhere"'))
+        self.holdfast("validate", recipe, code=80)
+        self.assertIn("plugin options not checked", self.holdfast("validate", recipe, "--no-plugins").stdout)
+
+    def test_plan_names_the_owner_of_each_choice(self):
+        recipe = self.recipe(dropout=0.1, more="[strategy.accumulate]\nmicro_batch_size = 8")
+        done = self.holdfast("plan", recipe)
+        self.assertRegex(done.stdout, r"micro_batch_size +8 samples, 4 an update +strategy\.accumulate")
+        self.assertIn("dropout", done.stdout)
+        fields = strict_json(self.holdfast("plan", recipe, "--json").stdout)["fields"]
+        self.assertIn({"field": "precision", "value": "fp32", "owner": "default"}, fields)
+
+    def test_plugins_lists_details_and_checks(self):
+        table = self.holdfast("plugins").stdout
+        for name in ("mlp", "idx", "accumulate", "periodic_checkpoint", "mischief"):
+            self.assertRegex(table, rf"(?m)^{name} +ok ")
+        self.assertIn("hidden", self.holdfast("plugins", "mlp").stdout)
+        self.assertIn("did you mean 'mlp'?", self.holdfast("plugins", "mpl", code=80).stderr)
+        self.holdfast("plugins", "--check", FIXTURES / "libholdfast_mischief.so")
+        text = self.folder / "libholdfast_text.so"
+        text.write_text("no library")
+        self.assertIn(str(text), self.holdfast("plugins", "--check", text, code=80).stderr)
+        listed = strict_json(self.holdfast("plugins", "--json").stdout)
+        self.assertIn("mlp", [entry["name"] for entry in listed])
+
+    def test_schema_is_json_and_knows_the_plugins(self):
+        schema = strict_json(self.holdfast("schema").stdout)
+        self.assertIn("properties", schema)
+        self.assertIn("mlp", self.holdfast("schema").stdout)
+        strict_json(self.holdfast("schema", "--no-plugins").stdout)
+
+    def test_status_lists_all_runs_below_a_folder(self):
+        self.holdfast("run", self.recipe(target="updates = 2"))
+        self.assertRegex(self.holdfast("status", self.folder).stdout, r"runs/digits +finished +2/2 ")
+        rows = strict_json(self.holdfast("status", self.folder / "runs", "--json").stdout)
+        self.assertEqual([(row["home"], row["state"]) for row in rows], [("digits", "finished")])
+
+    def test_inspect_says_what_is_wrong_with_a_damaged_checkpoint(self):
+        self.holdfast("run", self.recipe(target="updates = 2"))
+        newest = self.folder / "runs/digits/current/checkpoints/latest"
+        self.assertIn("every checksum is right", self.holdfast("inspect", newest).stdout)
+        with open(newest / "model.safetensors", "r+b") as file:
+            file.seek(-1, 2)
+            last = file.read(1)
+            file.seek(-1, 2)
+            file.write(bytes([last[0] ^ 1]))
+        self.assertIn("model.safetensors", self.holdfast("inspect", newest.resolve(), code=66).stderr)
+        self.holdfast("inspect", self.folder / "absent", code=66)
+
+
+if __name__ == "__main__":
+    main()
