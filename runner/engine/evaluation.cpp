@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "base/plugin_guard.hpp"
 #include "device/out_of_memory.hpp"
 #include "device/random.hpp"
 #include "engine/segments.hpp"
@@ -31,6 +32,7 @@ struct Totals {
 };
 
 void add_batch(Model& model, const Batch& batch, Totals& totals) {
+  const base::PluginCallScope running("model", "evaluation");
   PlainSegments segments;
   const Outputs outputs = model.forward(batch, segments);
   totals.loss += model.loss(outputs, batch).item<double>();

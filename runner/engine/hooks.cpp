@@ -1,6 +1,8 @@
 // Merging: the first reason of a kind is kept.
 #include "engine/hooks.hpp"
 
+#include "base/plugin_guard.hpp"
+
 namespace holdfast::engine {
 namespace {
 
@@ -22,21 +24,21 @@ void merge(const std::string& table, Requests asked, Requests& merged) {
 }  // namespace
 
 void Hooks::run_begin(const RunFacts& facts) {
-  for (const auto& named : hooks_) named.hook->run_begin(facts);
+  for (const auto& [table, hook] : hooks_) base::guard(table, "run_begin", [&] { hook->run_begin(facts); });
 }
 
 void Hooks::run_end(ExitCode code) {
-  for (const auto& named : hooks_) named.hook->run_end(code);
+  for (const auto& [table, hook] : hooks_) base::guard(table, "run_end", [&] { hook->run_end(code); });
 }
 
 void Hooks::save_end(const SaveReport& report) {
-  for (const auto& named : hooks_) named.hook->save_end(report);
+  for (const auto& [table, hook] : hooks_) base::guard(table, "save_end", [&] { hook->save_end(report); });
 }
 
 void Hooks::window_end(const WindowReport& report, Requests& merged) {
   for (const auto& [table, hook] : hooks_) {
     Requests asked;
-    hook->window_end(report, asked);
+    base::guard(table, "window_end", [&] { hook->window_end(report, asked); });
     merge(table, std::move(asked), merged);
   }
 }
@@ -44,7 +46,7 @@ void Hooks::window_end(const WindowReport& report, Requests& merged) {
 void Hooks::eval_end(const EvalReport& report, Requests& merged) {
   for (const auto& [table, hook] : hooks_) {
     Requests asked;
-    hook->eval_end(report, asked);
+    base::guard(table, "eval_end", [&] { hook->eval_end(report, asked); });
     merge(table, std::move(asked), merged);
   }
 }
@@ -52,14 +54,16 @@ void Hooks::eval_end(const EvalReport& report, Requests& merged) {
 void Hooks::out_of_memory(const OomReport& report, Requests& merged) {
   for (const auto& [table, hook] : hooks_) {
     Requests asked;
-    hook->out_of_memory(report, asked);
+    base::guard(table, "out_of_memory", [&] { hook->out_of_memory(report, asked); });
     merge(table, std::move(asked), merged);
   }
 }
 
 FaultVerdict Hooks::corrupt_sample(const SampleFault& fault) {
-  for (const auto& named : hooks_)
-    if (const auto verdict = named.hook->corrupt_sample(fault); verdict != FaultVerdict::kUndecided) return verdict;
+  for (const auto& [table, hook] : hooks_) {
+    const auto verdict = base::guard(table, "corrupt_sample", [&] { return hook->corrupt_sample(fault); });
+    if (verdict != FaultVerdict::kUndecided) return verdict;
+  }
   return FaultVerdict::kUndecided;
 }
 

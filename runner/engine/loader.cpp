@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/plugin_guard.hpp"
 #include "device/out_of_memory.hpp"
 #include "device/threads.hpp"
 
@@ -82,6 +83,7 @@ LoadedWindow Loader::read(std::int64_t number) const {
   const auto indices = data::indices_of(loaded.window, plan_.samples(), settings_.shuffle, settings_.seed);
   Builder builder(loaded.window.count);
   try {
+    const base::PluginCallScope running(settings_.table, "read");
     dataset_.read(indices, builder, SampleRng(settings_.seed, loaded.window.epoch));
   } catch (const Error&) {
     throw;

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "base/plugin_guard.hpp"
 #include "device/out_of_memory.hpp"
 #include "device/random.hpp"
 #include "engine/segments.hpp"
@@ -82,6 +83,7 @@ OpenScopes Step::enter(Phase phase) {
 }
 
 double Step::weigh(std::span<const Batch> micro_batches) {
+  const base::PluginCallScope running("model", "weight");
   double total = 0;
   for (const Batch& batch : micro_batches)
     if (!batch.samples.empty()) total += model_.weight(batch);
@@ -92,6 +94,7 @@ double Step::weigh(std::span<const Batch> micro_batches) {
 
 at::Tensor Step::forward(const Batch& batch) {
   const auto scopes = enter(Phase::kForward);
+  const base::PluginCallScope running("model", "forward");
   PlainSegments segments;
   at::Tensor loss = model_.loss(model_.forward(batch, segments), batch);
   for (const auto& named : transformers_) loss = named.strategy->transform_loss(std::move(loss), place_);
@@ -103,6 +106,7 @@ at::Tensor Step::forward(const Batch& batch) {
 
 void Step::backward(const at::Tensor& loss, double scale) {
   const auto scopes = enter(Phase::kBackward);
+  const base::PluginCallScope running("model", "backward");
   // S / W enters as the gradient of the loss: the bits of a scaled loss without its graph node.
   if (!scale_.defined() || scale_.scalar_type() != loss.scalar_type() || scale_value_ != scale) {
     scale_ = at::full({}, scale, loss.options().requires_grad(false));

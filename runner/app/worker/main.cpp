@@ -12,6 +12,7 @@
 #include "app/worker/source.hpp"
 #include "base/text.hpp"
 #include "device/out_of_memory.hpp"
+#include "host/process_end.hpp"
 
 namespace holdfast::app {
 namespace {
@@ -83,10 +84,10 @@ void print(const std::string& text) {
 
 }  // namespace holdfast::app
 
-int main(int count, char** values) {
+namespace {
+
+int carry_out(int count, char** values) {
   using namespace holdfast;
-  base::block_signals();
-  app::report_crashes();
   app::CommandLine line;
   try {
     line = app::parse_command_line({values + 1, values + count});
@@ -103,4 +104,12 @@ int main(int count, char** values) {
   base::RunLog log(options);
   app::Frame frame{log, watcher, app::preparing, nullptr, {}, line.json_log};
   return app::guarded(line, frame);
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+  holdfast::base::block_signals();  // before any thread is made
+  holdfast::app::report_crashes();
+  holdfast::host::end_process(carry_out(count, values));
 }

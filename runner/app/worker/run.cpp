@@ -10,6 +10,7 @@
 #include "app/worker/observer.hpp"
 #include "app/worker/resumption.hpp"
 #include "app/worker/saver.hpp"
+#include "app/worker/settings.hpp"
 #include "app/worker/space.hpp"
 #include "app/worker/summary.hpp"
 #include "base/atomic_file.hpp"
@@ -38,7 +39,7 @@ class Run {
     checkpoint::Generation found;
     if (nothing_to_do(line_, assembly_.recipe(), home_, found)) return say_done(found);
     auto requested = requested_checkpoint(line_);
-    if (std::filesystem::exists(home_ + "/lock") && !lock()) return 0;
+    if (access((home_ + "/lock").c_str(), F_OK) == 0 && !lock()) return 0;
     assembly_.build();
     build_trainer();
     require_space(home_, trainer_->state());
