@@ -24,14 +24,14 @@ class Batch(Case):
         first = self.recipe("a.toml", target="updates = 4")
         second = self.recipe("b.toml", target="updates = 4")
         first.write_text(first.read_text().replace('"digits"', '"a"', 1) +
-                         '[hook.mischief]\naction = "segfault"\nat_update = 2\n')
+                         '[hook.fault]\naction = "segfault"\nat = 2\n')
         second.write_text(second.read_text().replace('"digits"', '"b"', 1))
         done = self.holdfast("run", first, second, code=70)
-        self.assertIn("plugin 'hook.mischief': window_end crashed (SIGSEGV)", done.stderr)
+        self.assertIn("plugin 'hook.fault': window_end crashed (SIGSEGV)", done.stderr)
         self.assertEqual(self.status(self.folder / "runs/b")["state"], "finished")
 
     def test_sigterm_stops_the_running_one_and_starts_no_other(self):
-        slow = self.recipe("a.toml", target="updates = 2000", more='[hook.mischief]\nslow = "0.02 s"')
+        slow = self.recipe("a.toml", target="updates = 2000", more='[hook.fault]\naction = "sleep"\ntimes = 1000000\nsleep = "0.02 s"')
         slow.write_text(slow.read_text().replace('"digits"', '"a"', 1))
         process = self.start("run", slow, self.recipe("b.toml"))
         self.wait_for_event(self.folder / "runs/a", "update", process)

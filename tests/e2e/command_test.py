@@ -54,11 +54,11 @@ class Commands(Case):
 
     def test_plugins_lists_details_and_checks(self):
         table = self.holdfast("plugins").stdout
-        for name in ("mlp", "idx", "accumulate", "periodic_checkpoint", "mischief"):
+        for name in ("mlp", "idx", "accumulate", "periodic_checkpoint", "fault"):
             self.assertRegex(table, rf"(?m)^{name} +ok ")
         self.assertIn("hidden", self.holdfast("plugins", "mlp").stdout)
         self.assertIn("did you mean 'mlp'?", self.holdfast("plugins", "mpl", code=80).stderr)
-        self.holdfast("plugins", "--check", FIXTURES / "libholdfast_mischief.so")
+        self.holdfast("plugins", "--check", FIXTURES / "libholdfast_fault.so")
         text = self.folder / "libholdfast_text.so"
         text.write_text("no library")
         self.assertIn(str(text), self.holdfast("plugins", "--check", text, code=80).stderr)

@@ -4,35 +4,35 @@ from harness import Case, main
 
 
 class Crash(Case):
-    def mischief(self, action):
-        return self.recipe(target="updates = 20", more=f'[hook.mischief]\naction = "{action}"\nat_update = 11\n'
+    def fault(self, action):
+        return self.recipe(target="updates = 20", more=f'[hook.fault]\n{action}\nat = 11\n'
                            '[hook.periodic_checkpoint]\nevery = "5 updates"')
 
     def test_a_segfault_in_a_plugin_is_70_with_plugin_and_call(self):
-        recipe = self.mischief("segfault")
+        recipe = self.fault('action = "segfault"')
         done = self.holdfast("run", recipe, code=70)
-        self.assertIn("\nholdfast: error[plugin.crashed]: plugin 'hook.mischief': window_end crashed (SIGSEGV)\n"
+        self.assertIn("\nholdfast: error[plugin.crashed]: plugin 'hook.fault': window_end crashed (SIGSEGV)\n"
                       "  hint: this is a fault of the plugin, not of the recipe; report it to its author\n", done.stderr)
-        self.holdfast("run", recipe, "--set", "hook.mischief.action=none")
+        self.holdfast("run", recipe, "--set", "hook.fault.enabled=false")
         self.assertEqual([e["update"] for e in self.events(self.folder / "runs/digits") if e["event"] == "resume"], [10])
 
     def test_an_abort_in_a_plugin_is_70_too(self):
-        self.assertIn("window_end crashed (SIGABRT)", self.holdfast("run", self.mischief("abort"), code=70).stderr)
+        self.assertIn("window_end crashed (SIGABRT)", self.holdfast("run", self.fault('action = "signal"\nsignal = 6'), code=70).stderr)
 
     def test_an_exception_of_a_plugin_is_70_after_an_emergency_save(self):
         home = self.folder / "runs/digits"
-        done = self.holdfast("run", self.mischief("throw"), code=70)
-        self.assertIn("mischief was asked for", done.stderr)
+        done = self.holdfast("run", self.fault('action = "throw"'), code=70)
+        self.assertIn("plugin 'hook.fault': window_end threw: the fault fixture threw in hook.window_end", done.stderr)
         self.assertEqual(done.stderr.count("error["), 1, done.stderr)
         status = self.status(home)
         self.assertEqual((status["state"], status["exit_code"]), ("failed", 70))
-        self.assertIn("mischief was asked for", status["cause"])
+        self.assertIn("plugin 'hook.fault': window_end threw: the fault fixture threw in hook.window_end", status["cause"])
         self.assertEqual(self.saved_update(home), 11)
 
     def test_a_hook_may_end_the_run_with_its_own_code(self):
-        self.holdfast("run", self.mischief("diverge"), code=82)
+        self.holdfast("run", self.fault('action = "stop"\ncode = 82'), code=82)
         status = self.status(self.folder / "runs/digits")
-        self.assertEqual((status["state"], status["exit_code"], status["cause"]), ("failed", 82, "the loss went away"))
+        self.assertEqual((status["state"], status["exit_code"], status["cause"]), ("failed", 82, "fault fixture"))
 
 
 if __name__ == "__main__":

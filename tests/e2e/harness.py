@@ -18,7 +18,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("HOLDFAST_BUILD", ROOT / "build/dev")).resolve()
-FIXTURES = pathlib.Path(os.environ.get("HOLDFAST_FIXTURES", BUILD / "tests/e2e/so")).resolve()
+FIXTURES = pathlib.Path(os.environ.get("HOLDFAST_FIXTURES", BUILD / "tests/plugins")).resolve()
 COMMAND = str(BUILD / "holdfast")
 DIGITS = ROOT / "configs/data/digits"
 PATIENCE = 120  # seconds: only a hang takes so long

@@ -3,9 +3,15 @@
 import os
 import shutil
 
-from harness import Case, main, snapshot
+from harness import Case, KILL, main, snapshot
 
 SAVE_OFTEN = '[checkpoint]\nkeep = 100\n[hook.periodic_checkpoint]\nevery = "10 updates"'
+
+
+def dies_at(update):
+    """Options that kill the run (SIGKILL) at the edge of this update's window."""
+    sets = ("action=signal", f"signal={KILL.value}", f"at={update}")
+    return [part for key in sets for part in ("--set", f"hook.fault.{key}")]
 
 
 class Resume(Case):
@@ -16,8 +22,7 @@ class Resume(Case):
     def stopped_at(self, update, target="updates = 40", **more):
         """A run that was killed by a fault right after the checkpoint of `update`."""
         recipe = self.recipe(target=target, more=SAVE_OFTEN, **more)
-        self.holdfast("run", recipe, "--set", "hook.mischief.action=abort", "--set",
-                      f"hook.mischief.at_update={update + 1}", code=70)
+        self.holdfast("run", recipe, *dies_at(update + 1), code=-KILL)
         self.assertEqual(self.saved_update(self.home), update)
         return recipe
 
@@ -51,7 +56,7 @@ class Resume(Case):
 
     def test_C33_an_interrupted_start_without_a_checkpoint_begins_again_with_a_message(self):
         recipe = self.recipe(target="updates = 20")
-        self.holdfast("run", recipe, "--set", "hook.mischief.action=abort", "--set", "hook.mischief.at_update=1", code=70)
+        self.holdfast("run", recipe, *dies_at(1), code=-KILL)
         done = self.holdfast("run", recipe)
         self.assertIn("no checkpoint was saved yet; starting from the beginning", done.stderr)
         self.assertEqual(len(self.generations()), 1)
@@ -82,8 +87,7 @@ class Resume(Case):
     def test_new_and_never_leave_an_unfinished_generation_behind(self):
         recipe = self.stopped_at(10)
         for option in (["--new"], ["--resume", "never"]):
-            self.holdfast("run", recipe, *option, "--set", "hook.mischief.action=abort", "--set",
-                          "hook.mischief.at_update=11", code=70)
+            self.holdfast("run", recipe, *option, *dies_at(11), code=-KILL)
         self.assertEqual(len(self.generations()), 3)
         done = self.holdfast("run", recipe)
         self.assertIn("going on from update 10", done.stderr)
@@ -120,7 +124,7 @@ class Resume(Case):
         self.stopped_at(20)
         moved = self.folder / "moved"
         shutil.move(self.home, moved)
-        self.holdfast("run", moved, "--set", "hook.mischief.action=none", cwd="/")
+        self.holdfast("run", moved, "--set", "hook.fault.enabled=false", cwd="/")
         self.assertEqual(self.status(moved)["update"], 40)
         self.assertFalse(self.home.exists())
         self.recipe()

@@ -7,7 +7,7 @@ import time
 
 from harness import Case, KILL, TERM, main
 
-SLOW = '[hook.mischief]\nslow = "{}"'
+SLOW = '[hook.fault]\naction = "sleep"\ntimes = 1000000\nsleep = "{}"'
 
 
 class Stop(Case):
@@ -31,7 +31,7 @@ class Stop(Case):
                 self.assertEqual(self.inspect(home)["update"], status["update"])
                 self.assertIn("goes on from here", done.stdout)
                 self.assertIn(signal.Signals(number).name, [e for e in self.events(home) if e["event"] == "signal"][0]["why"])
-                self.holdfast("run", recipe, "--set", "hook.mischief.slow=0 s")
+                self.holdfast("run", recipe, "--set", "hook.fault.enabled=false")
                 events = [e["event"] for e in self.events(home)]
                 self.assertIn("resume", events)
                 self.assertEqual(self.status(home)["update"], 60)

@@ -32,7 +32,7 @@ class Terminal(Case):
         return shown.decode(), process.wait()
 
     def slow(self):
-        return self.recipe(target="updates = 25", more='[hook.mischief]\nslow = "0.1 s"')
+        return self.recipe(target="updates = 25", more='[hook.fault]\naction = "sleep"\ntimes = 1000000\nsleep = "0.1 s"')
 
     def test_a_bar_is_redrawn_in_its_own_width_and_gone_at_the_end(self):
         shown, code = self.on_terminal("run", self.slow(), columns=60, TERM="xterm")
