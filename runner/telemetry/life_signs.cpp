@@ -145,7 +145,11 @@ void LifeSigns::dropped(const WindowReport& report) {
 void LifeSigns::evaluated(const EvalReport& report, bool best) {
   status_.scores = report.scores;
   status_.update = std::max(status_.update, report.update);
-  if (best) status_.best_update = report.update;
+  if (best) {
+    status_.best_update = report.update;
+    for (const auto& [name, value] : report.scores)
+      if (name == settings_.best_metric) status_.best_metric = value;
+  }
   EventFields fields = {{"update", report.update}, {"best", best}};
   for (const auto& [name, value] : report.scores) fields.emplace_back(name, value);
   event("eval", fields);

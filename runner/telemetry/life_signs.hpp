@@ -23,6 +23,7 @@ struct LifeSignsSettings {
   std::string run;         ///< the run's name
   std::string generation;  ///< the generation's name
   int attempt = 1;
+  std::string best_metric;  ///< score whose best value status.json tells; empty: none
   std::int64_t epochs = 0;  ///< of the recipe; 0 where the target is a number of updates
   Duration every = std::chrono::seconds(1);
   ConsoleMode console = ConsoleMode::kLines;

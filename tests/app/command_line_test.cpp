@@ -35,7 +35,8 @@ TEST_CASE("run takes several recipes, and options on either side of them") {
 }
 
 TEST_CASE("a worker's arguments read back as the same command for one target") {
-  const auto line = parse_command_line({"run", "a.toml", "b.toml", "--set", "run.name=x y", "--new", "--on-locked", "skip", "--plugin-dir", "p"});
+  const auto line = parse_command_line(
+      {"run", "a.toml", "b.toml", "--set", "run.name=x y", "--new", "--on-locked", "skip", "--plugin-dir", "p"});
   const auto back = parse_command_line(arguments_of(line, {"-odd name.toml"}));
   CHECK(back.targets == std::vector<std::string>{"-odd name.toml"});
   CHECK(back.sets == line.sets);

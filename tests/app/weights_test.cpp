@@ -57,8 +57,8 @@ TEST_CASE("weights of another model are refused by name with both sides, and not
                        hint);
   checkpoint::write_safetensors(path, {view("layer.weight", "F32", weight)});
   CHECK(fault() == path + ": error[weights.mismatch]: the model's tensor 'layer.count' is not in the file" + hint);
-  checkpoint::write_safetensors(path, {view("layer.weight", "F32", weight), view("layer.count", "I64", count),
-                                       view("layer.more", "I64", count)});
+  checkpoint::write_safetensors(
+      path, {view("layer.weight", "F32", weight), view("layer.count", "I64", count), view("layer.more", "I64", count)});
   CHECK(fault() == path + ": error[weights.mismatch]: the file's tensor 'layer.more' is not in the model" + hint);
   CHECK(model.weight_tensor.sum().item<double>() == 0);
 }

@@ -1,5 +1,5 @@
-// logits_probe RECIPE WEIGHTS OUT: the model's outputs on the eval set, in evaluation mode, as a safetensors file. Lets the
-// Python test compare numbers that the command itself does not print.
+// logits_probe RECIPE WEIGHTS OUT: the model's outputs on the eval set, in evaluation mode, as a safetensors file. Lets
+// the Python test compare numbers that the command itself does not print.
 #include <torch/torch.h>
 
 #include <cstdio>
@@ -35,7 +35,9 @@ void write_logits(const std::string& recipe, const std::string& weights, const s
   const auto outputs = assembly.model().forward(loader.next().batch, segments);
   const at::Tensor logits = outputs.front().tensor.to(torch::kFloat).contiguous();
   const holdfast::base::TensorView view{
-      outputs.front().name, "F32", logits.sizes().vec(),
+      outputs.front().name,
+      "F32",
+      logits.sizes().vec(),
       {static_cast<const std::byte*>(logits.data_ptr()), static_cast<std::size_t>(logits.nbytes())}};
   holdfast::checkpoint::write_safetensors(out, {view});
 }

@@ -116,7 +116,8 @@ T choose(const std::string& where, const std::string& option, const std::string&
         usage_fault(where, "missing_value", arguments.back() + " needs a value: " + option->get_type_name());
   for (const CLI::Option* option : app.get_options())
     if (option->get_positional() && option->count() > static_cast<std::size_t>(option->get_items_expected_max()))
-      usage_fault(where, "extra", "one " + option->get_name(true) + " is wanted, got " + std::to_string(option->count()));
+      usage_fault(where, "extra",
+                  "one " + option->get_name(true) + " is wanted, got " + std::to_string(option->count()));
   usage_fault(where, "arguments", error.what());
 }
 
@@ -131,10 +132,10 @@ void check_sets(const CommandLine& line, const std::string& where) {
 void check_run(const CommandLine& line, const std::string& where) {
   const bool path = line.resume != "auto" && line.resume != "never";
   if (line.targets.size() > 1 && (path || !line.output.empty()))
-    usage_fault(where, "one_run", std::string(path ? "--resume CHECKPOINT" : "--output") + " is for one run, got " +
-                                      std::to_string(line.targets.size()) + " recipes");
-  if (line.fresh && path)
-    usage_fault(where, "conflict", "--new and --resume " + line.resume + " exclude each other");
+    usage_fault(where, "one_run",
+                std::string(path ? "--resume CHECKPOINT" : "--output") + " is for one run, got " +
+                    std::to_string(line.targets.size()) + " recipes");
+  if (line.fresh && path) usage_fault(where, "conflict", "--new and --resume " + line.resume + " exclude each other");
 }
 
 CommandLine parse_options(const CommandRow& row, const std::vector<std::string>& arguments) {

@@ -40,8 +40,8 @@ constexpr std::array kRows = {
                "  holdfast inspect configs/runs/digits\n"
                "  holdfast inspect configs/runs/digits/current/checkpoints/latest --json",
                false},
-    CommandRow{Command::kStatus, "status", "A table of all runs below a folder", "Example:\n  holdfast status configs/runs",
-               false},
+    CommandRow{Command::kStatus, "status", "A table of all runs below a folder",
+               "Example:\n  holdfast status configs/runs", false},
     CommandRow{Command::kPlugins, "plugins", "List plugins, or one plugin's options",
                "Examples:\n"
                "  holdfast plugins\n"

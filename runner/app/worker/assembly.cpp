@@ -31,8 +31,8 @@ Assembly::Assembly(const CommandLine& line, const Source& source, base::RunLog& 
   HostCatalog catalog(*host_);
   reading.catalog = &catalog;
   recipe_ = spec::read_recipe(source.recipe, reading);
-  log.set_level(recipe_.log.string("level") == "debug"  ? base::LogLevel::kDebug
-                : recipe_.log.string("level") == "warn" ? base::LogLevel::kWarn
+  log.set_level(recipe_.log.string("level") == "debug"   ? base::LogLevel::kDebug
+                : recipe_.log.string("level") == "warn"  ? base::LogLevel::kWarn
                 : recipe_.log.string("level") == "error" ? base::LogLevel::kError
                                                          : base::LogLevel::kInfo);
 }

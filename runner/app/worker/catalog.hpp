@@ -14,7 +14,8 @@ namespace holdfast::app {
 std::unique_ptr<host::Host> make_host(const CommandLine& line, const std::vector<std::string>& recipe_folders,
                                       base::RunLog& log);
 
-/// Option tables by plugin name. A plugin that cannot be loaded is a fault of the recipe's place, with the host's words.
+/// Option tables by plugin name. A plugin that cannot be loaded is a fault of the recipe's place, with the host's
+/// words.
 class HostCatalog : public spec::Catalog {
  public:
   explicit HostCatalog(host::Host& host) : host_(host) {}

@@ -21,11 +21,16 @@ void put(std::string_view text) { (void)!write(STDERR_FILENO, text.data(), text.
 
 std::string_view name_of(int number) {
   switch (number) {
-    case SIGSEGV: return "SIGSEGV";
-    case SIGBUS: return "SIGBUS";
-    case SIGFPE: return "SIGFPE";
-    case SIGILL: return "SIGILL";
-    default: return "SIGABRT";
+    case SIGSEGV:
+      return "SIGSEGV";
+    case SIGBUS:
+      return "SIGBUS";
+    case SIGFPE:
+      return "SIGFPE";
+    case SIGILL:
+      return "SIGILL";
+    default:
+      return "SIGABRT";
   }
 }
 
@@ -55,7 +60,7 @@ void report_crashes() {
   alternate.ss_sp = stack.data();
   alternate.ss_size = stack.size();
   sigaltstack(&alternate, nullptr);
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_handler = on_crash;
   action.sa_flags = SA_ONSTACK | static_cast<int>(SA_RESETHAND);
   sigemptyset(&action.sa_mask);

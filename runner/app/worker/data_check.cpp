@@ -33,9 +33,9 @@ DataCheck check_data(const Dataset& dataset, const std::string& table, int threa
     for (const auto& row : loaded.corrupt) {
       ++check.corrupt;
       if (check.reasons.size() < kReasons)
-        check.reasons.push_back(
-            "sample " + std::to_string(loaded.batch.samples.at(static_cast<std::size_t>(row.row)).index) + " of " +
-            row.source + ": " + row.reason);
+        check.reasons.push_back("sample " +
+                                std::to_string(loaded.batch.samples.at(static_cast<std::size_t>(row.row)).index) +
+                                " of " + row.source + ": " + row.reason);
     }
   }
   return check;

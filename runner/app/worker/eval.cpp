@@ -1,4 +1,5 @@
-// `holdfast eval`: the recipe of a generation, weights of its end, its best or a checkpoint, one pass over the eval set.
+// `holdfast eval`: the recipe of a generation, weights of its end, its best or a checkpoint, one pass over the eval
+// set.
 #include <unistd.h>
 
 #include <filesystem>

@@ -29,12 +29,18 @@ void leave_while_preparing(const std::string& why) {
 
 int dispatch(const CommandLine& line, Frame& frame) {
   switch (line.command) {
-    case Command::kRun: return run_command(line, frame);
-    case Command::kValidate: return validate_command(line, frame);
-    case Command::kPlan: return plan_command(line, frame);
-    case Command::kEval: return eval_command(line, frame);
-    case Command::kPlugins: return plugins_command(line, frame);
-    case Command::kSchema: return schema_command(line, frame);
+    case Command::kRun:
+      return run_command(line, frame);
+    case Command::kValidate:
+      return validate_command(line, frame);
+    case Command::kPlan:
+      return plan_command(line, frame);
+    case Command::kEval:
+      return eval_command(line, frame);
+    case Command::kPlugins:
+      return plugins_command(line, frame);
+    case Command::kSchema:
+      return schema_command(line, frame);
     default:
       throw Error(ExitCode::kUsage, "usage.worker", "holdfast-worker", "this command belongs to the front",
                   "run `holdfast` itself");

@@ -19,8 +19,8 @@ class SignsObserver : public engine::Observer {
   }
 
   void started(const RunFacts& facts, const engine::Progress& progress) override {
-    signs_->started({progress.update, progress.epoch, progress.samples_seen, facts.total_updates,
-                     facts.updates_per_epoch, from_});
+    signs_->started(
+        {progress.update, progress.epoch, progress.samples_seen, facts.total_updates, facts.updates_per_epoch, from_});
   }
   void window(const engine::WindowSeen& seen) override {
     signs_->window(seen.report, seen.samples_seen, seen.data_wait);

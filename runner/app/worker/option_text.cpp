@@ -9,19 +9,32 @@ namespace {
 
 std::string type_text(OptionType type) {
   switch (type) {
-    case OptionType::kBoolean: return "true or false";
-    case OptionType::kInteger: return "integer";
-    case OptionType::kNumber: return "number";
-    case OptionType::kString: return "text";
-    case OptionType::kPath: return "path";
-    case OptionType::kDuration: return "duration";
-    case OptionType::kSize: return "size";
-    case OptionType::kInterval: return "interval";
-    case OptionType::kIntegers: return "list of integers";
-    case OptionType::kNumbers: return "list of numbers";
-    case OptionType::kStrings: return "list of texts";
-    case OptionType::kPaths: return "list of paths";
-    case OptionType::kTable: return "table";
+    case OptionType::kBoolean:
+      return "true or false";
+    case OptionType::kInteger:
+      return "integer";
+    case OptionType::kNumber:
+      return "number";
+    case OptionType::kString:
+      return "text";
+    case OptionType::kPath:
+      return "path";
+    case OptionType::kDuration:
+      return "duration";
+    case OptionType::kSize:
+      return "size";
+    case OptionType::kInterval:
+      return "interval";
+    case OptionType::kIntegers:
+      return "list of integers";
+    case OptionType::kNumbers:
+      return "list of numbers";
+    case OptionType::kStrings:
+      return "list of texts";
+    case OptionType::kPaths:
+      return "list of paths";
+    case OptionType::kTable:
+      return "table";
   }
   return "value";
 }

@@ -38,7 +38,8 @@ std::vector<std::string> inexact_notes(const engine::TrainerParts& parts, const 
   if (split && traits.draws_random)
     notes.emplace_back("the model draws random numbers (dropout): another split of the batch draws others");
   if (split && traits.batch_coupled)
-    notes.emplace_back("the model couples the samples of a micro-batch (batch norm): another split gives other results");
+    notes.emplace_back(
+        "the model couples the samples of a micro-batch (batch norm): another split gives other results");
   return notes;
 }
 

@@ -16,9 +16,12 @@ using host::PluginReport;
 
 std::string status_text(const PluginReport& report) {
   switch (report.status) {
-    case PluginReport::Status::kOk: return "ok";
-    case PluginReport::Status::kShadowed: return "shadowed";
-    default: return "refused (" + std::to_string(static_cast<int>(report.code)) + ")";
+    case PluginReport::Status::kOk:
+      return "ok";
+    case PluginReport::Status::kShadowed:
+      return "shadowed";
+    default:
+      return "refused (" + std::to_string(static_cast<int>(report.code)) + ")";
   }
 }
 

@@ -13,8 +13,8 @@
 
 namespace holdfast::app {
 
-/// True when the home's newest generation reached its target, nothing asks for another one, and the recipe's target does
-/// not lie beyond the one reached. `generation` gets what was found.
+/// True when the home's newest generation reached its target, nothing asks for another one, and the recipe's target
+/// does not lie beyond the one reached. `generation` gets what was found.
 bool nothing_to_do(const CommandLine& line, const spec::Recipe& recipe, const std::string& home,
                    checkpoint::Generation& generation);
 
@@ -27,9 +27,9 @@ struct Start {
   std::string why;                          ///< one sentence for the log; empty for a plain first start
 };
 
-/// Rules: `--new` and `--resume never` begin the next generation from the beginning. `--resume PATH` continues the current
-/// generation when PATH is its newest checkpoint, and otherwise begins the next generation from that state. Else an
-/// unfinished generation (or a finished one whose target was raised) goes on from its newest good checkpoint.
+/// Rules: `--new` and `--resume never` begin the next generation from the beginning. `--resume PATH` continues the
+/// current generation when PATH is its newest checkpoint, and otherwise begins the next generation from that state.
+/// Else an unfinished generation (or a finished one whose target was raised) goes on from its newest good checkpoint.
 /// Error 66 when there are only unreadable ones. `told` gets one sentence for each that was passed over.
 Start choose_start(const CommandLine& line, const checkpoint::Generation& current, bool target_raised,
                    std::optional<checkpoint::Loaded> requested, const std::function<void(std::string_view)>& told);

@@ -45,8 +45,8 @@ class Run {
     require_space(home_, trainer_->state());
     if (!owned_ && !lock()) return 0;
     const auto current = owned_->current();
-    const bool raised = current.state == checkpoint::GenerationState::kFinished &&
-                        target_raised(assembly_.recipe(), current);
+    const bool raised =
+        current.state == checkpoint::GenerationState::kFinished && target_raised(assembly_.recipe(), current);
     Start start = choose_start(line_, current, raised, std::move(requested),
                                [this](std::string_view why) { frame_.log.warn(why); });
     if (start.state) trainer_->restore(start.state->state);
@@ -120,6 +120,7 @@ class Run {
     settings.generation = generation_.name;
     settings.attempt = attempt;
     if (assembly_.recipe().train.has("epochs")) settings.epochs = assembly_.recipe().train.integer("epochs");
+    settings.best_metric = train_settings(assembly_.recipe()).best.metric;
     settings.every = assembly_.recipe().log.duration("every");
     settings.console = telemetry::console_mode(STDERR_FILENO, line_.quiet, line_.json_log, console_term());
     settings.log = &frame_.log;
@@ -131,8 +132,8 @@ class Run {
     frame_.signs->ended(outcome.code, outcome.reason);
     if (outcome.code == ExitCode::kOk && assembly_.recipe().run.has("keep_runs"))
       owned_->prune(static_cast<int>(assembly_.recipe().run.integer("keep_runs")));
-    const SummaryFacts facts{assembly_.recipe(), generation_, outcome, frame_.signs->status(),
-                             line_.targets.front(), std::chrono::steady_clock::now() - began_};
+    const SummaryFacts facts{assembly_.recipe(),     generation_,           outcome,
+                             frame_.signs->status(), line_.targets.front(), std::chrono::steady_clock::now() - began_};
     if (!line_.quiet && !line_.json_log) print(summary(facts));
     if (outcome.code != ExitCode::kOk && line_.quiet) frame_.log.warn(outcome.reason);
     return static_cast<int>(outcome.code);

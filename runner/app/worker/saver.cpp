@@ -22,8 +22,7 @@ void place_best(const std::string& checkpoint, const std::string& generation) {
     if (failure) throw base::io_error(base::Doing::kWrite, fresh, failure.value());
   }
   const std::string final_name = generation + "/best.safetensors";
-  if (std::rename(fresh.c_str(), final_name.c_str()) != 0)
-    throw base::io_error(base::Doing::kWrite, final_name, errno);
+  if (std::rename(fresh.c_str(), final_name.c_str()) != 0) throw base::io_error(base::Doing::kWrite, final_name, errno);
   unlink(fresh.c_str());  // rename of two names of one file leaves both (POSIX)
 }
 

@@ -17,8 +17,8 @@ struct Source {
   spec::ReadOptions reading;
 };
 
-/// A file is a recipe; a folder is a run home, generation or checkpoint whose recipe.toml is continued (Error 66 when it
-/// holds none). `--output` wins over both. Environment and current folder are read here.
+/// A file is a recipe; a folder is a run home, generation or checkpoint whose recipe.toml is continued (Error 66 when
+/// it holds none). `--output` wins over both. Environment and current folder are read here.
 Source source_of(const CommandLine& line, const std::string& target);
 
 /// An environment variable; the one place of the worker that reads the environment.

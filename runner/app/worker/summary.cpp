@@ -53,13 +53,13 @@ std::string files_text(const std::string& folder) {
 std::string summary(const SummaryFacts& facts) {
   const auto& at = facts.outcome;
   const double seconds = std::chrono::duration<double>(facts.took).count();
-  std::string text = "\n" + facts.recipe.run.string("name") + ": " + at.reason + " (" +
-                     base::human_duration(seconds) + ", start-up included)\n";
+  std::string text = "\n" + facts.recipe.run.string("name") + ": " + at.reason + " (" + base::human_duration(seconds) +
+                     ", start-up included)\n";
   if (!at.last_eval.empty()) text += row("evaluation", scores_text(at.last_eval));
   if (at.progress.best_metric)
-    text += row("best", telemetry::number_text(*at.progress.best_metric) + " " +
-                            facts.recipe.checkpoint.string("best") + ", update " +
-                            std::to_string(at.progress.best_update));
+    text +=
+        row("best", telemetry::number_text(*at.progress.best_metric) + " " + facts.recipe.checkpoint.string("best") +
+                        ", update " + std::to_string(at.progress.best_update));
   if (facts.status.skipped_windows > 0)
     text += row("dropped", std::to_string(facts.status.skipped_windows) + " windows");
   if (facts.status.skipped_samples > 0)
@@ -68,9 +68,9 @@ std::string summary(const SummaryFacts& facts) {
   if (at.code == ExitCode::kOk)
     text += row("next", "holdfast eval " + fs::path(facts.generation.path).parent_path().string());
   else
-    text += row("next", at.code == ExitCode::kStoppedAfterSave
-                            ? "holdfast run " + facts.target + "    goes on from here"
-                            : std::string(base::exit_code_row(at.code).meaning));
+    text +=
+        row("next", at.code == ExitCode::kStoppedAfterSave ? "holdfast run " + facts.target + "    goes on from here"
+                                                           : std::string(base::exit_code_row(at.code).meaning));
   return text;
 }
 

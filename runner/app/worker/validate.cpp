@@ -23,10 +23,8 @@ Json fault_json(const Error& error) {
                       {"hint", fault.hint}});
     return list;
   }
-  list.push_back({{"where", error.where()},
-                  {"reason", error.reason()},
-                  {"message", error.message()},
-                  {"hint", error.hint()}});
+  list.push_back(
+      {{"where", error.where()}, {"reason", error.reason()}, {"message", error.message()}, {"hint", error.hint()}});
   return list;
 }
 
