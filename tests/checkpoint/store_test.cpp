@@ -1,4 +1,4 @@
-// The store: content, digest, order, retention, `latest`, format gate.
+// The store: content, digest, order, retention, `latest`, what is left over or missing.
 #include "checkpoint/store.hpp"
 
 #include <doctest/doctest.h>
@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/folder.hpp"
 #include "checkpoint/digest.hpp"
 #include "checkpoint/sample_state.hpp"
+#include "checkpoint/store_fixture.hpp"
 #include "holdfast/error.hpp"
 #include "temp_folder.hpp"
 
@@ -16,45 +16,12 @@ using namespace holdfast;
 using namespace holdfast::checkpoint;
 namespace fs = std::filesystem;
 using test::error_text;
+using test::Names;
 using test::request_at;
 using test::SampleState;
+using test::StoreFixture;
 
 namespace {
-
-struct Fixture {
-  test::TempFolder temp{test::Where::kMemory};
-  std::string generation = temp / test::kRunId;
-  std::string checkpoints = generation + "/checkpoints";
-  std::vector<std::string> told;
-
-  Saved save(std::int64_t update, Retention retention = {100, 0}, bool best = false) {
-    SampleState state(update);
-    return Store(generation, retention).save(state.view(), request_at(update, best));
-  }
-  std::optional<Loaded> newest() {
-    told.clear();
-    return Store(generation, {}).newest([&](const std::string& sentence) { told.push_back(sentence); });
-  }
-  [[nodiscard]] std::vector<std::string> names() const {
-    std::vector<std::string> found;
-    for (const auto& entry : base::Folder::open(checkpoints).entries()) found.push_back(entry.name);
-    return found;
-  }
-  [[nodiscard]] std::string at(const std::string& name) const { return checkpoints + "/" + name; }
-};
-
-using Names = std::vector<std::string>;
-
-/// Changes the manifest's text and closes it with a fitting hash again.
-void edit_manifest(const std::string& path, const std::string& from, const std::string& to) {
-  std::string text = test::read_text(path);
-  const std::size_t trailer = text.find("  \"manifest_xxh3_128\"");
-  text.resize(trailer);
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  text.replace(at, from.size(), to);
-  test::write_text(path, text + "  \"manifest_xxh3_128\": \"" + hash_of(text) + "\"\n}\n");
-}
 
 /// The first opening of a file of this name fails: a bad sector, or a process without descriptors.
 class UnreadableFileSystem : public base::FileSystem {
@@ -72,13 +39,10 @@ class UnreadableFileSystem : public base::FileSystem {
   bool failed_ = false;
 };
 
-constexpr const char* kDamageHint =
-    "\n  hint: the checkpoint is damaged: use another one (--resume CHECKPOINT) or restore it from a copy";
-
 }  // namespace
 
 TEST_CASE("C44: the checkpoint labelled N holds exactly the state given at N, counters included") {
-  Fixture f;
+  StoreFixture f;
   SampleState state(5);
   const Saved saved = Store(f.generation, {}).save(state.view(), request_at(5));
   CHECK(saved.path == f.at("update-000000005"));
@@ -135,7 +99,7 @@ TEST_CASE("the digest is a fixed number: a change of its definition breaks this 
 }
 
 TEST_CASE("without a folder or in an empty one there is no checkpoint, and nothing is created") {
-  Fixture f;
+  StoreFixture f;
   CHECK(!f.newest());
   CHECK(!fs::exists(f.generation));
   fs::create_directories(f.checkpoints);
@@ -144,7 +108,7 @@ TEST_CASE("without a folder or in an empty one there is no checkpoint, and nothi
 }
 
 TEST_CASE("C31: the newest is chosen by the number inside, strangers are told once and never opened") {
-  Fixture f;
+  StoreFixture f;
   for (const std::int64_t update : {200, 1000, 9000, 10000}) f.save(update);
   fs::rename(f.at("update-000000200"), f.at("update-200"));
   fs::rename(f.at("update-000009000"), f.at("update-9000"));
@@ -164,7 +128,7 @@ TEST_CASE("C31: the newest is chosen by the number inside, strangers are told on
 }
 
 TEST_CASE("C31: more digits do not make a checkpoint older, nor does a wrong name make it newer") {
-  Fixture f;
+  StoreFixture f;
   f.save(100000);
   f.save(900000);
   fs::rename(f.at("update-000900000"), f.at("update-0900000"));
@@ -175,7 +139,7 @@ TEST_CASE("C31: more digits do not make a checkpoint older, nor does a wrong nam
 }
 
 TEST_CASE("C50: keep 2 with the best at 100 leaves the best and the newest, and `latest` follows") {
-  Fixture f;
+  StoreFixture f;
   for (const std::int64_t update : {100, 200, 300, 400, 500}) {
     const Saved saved = f.save(update, {2, 0}, update == 100);
     CHECK(saved.notes.empty());
@@ -191,7 +155,7 @@ TEST_CASE("C50: keep 2 with the best at 100 leaves the best and the newest, and 
 }
 
 TEST_CASE("retention keeps the newest, multiples of keep_every and what belongs to others") {
-  Fixture f;
+  StoreFixture f;
   SampleState foreign(1);
   SaveRequest request = request_at(1);
   request.run_id = "20260101T000000Z-aaaa";
@@ -203,7 +167,7 @@ TEST_CASE("retention keeps the newest, multiples of keep_every and what belongs 
 }
 
 TEST_CASE("after a rewind the given-up future is removed, so that it is never taken for the newest") {
-  Fixture f;
+  StoreFixture f;
   for (const std::int64_t update : {100, 200, 300}) f.save(update, {3, 0}, update == 300);
   f.save(150, {3, 0});
   CHECK(f.names() == Names{"latest", "update-000000100", "update-000000150"});
@@ -211,7 +175,7 @@ TEST_CASE("after a rewind the given-up future is removed, so that it is never ta
 }
 
 TEST_CASE("the same update saved twice holds the second state; an emergency copy stands beside") {
-  Fixture f;
+  StoreFixture f;
   f.save(7);
   SampleState second(8);
   Store store(f.generation, {});
@@ -227,7 +191,7 @@ TEST_CASE("the same update saved twice holds the second state; an emergency copy
 }
 
 TEST_CASE("C53: a `latest` that dangles, is missing or is a folder is told and the newest is used") {
-  Fixture f;
+  StoreFixture f;
   f.save(1);
   f.save(2);
   fs::remove(f.at("latest"));
@@ -247,7 +211,7 @@ TEST_CASE("C53: a `latest` that dangles, is missing or is a folder is told and t
 }
 
 TEST_CASE("C54: a moved run folder loads and goes on, no absolute path is inside") {
-  Fixture f;
+  StoreFixture f;
   f.save(1);
   fs::create_directories(f.temp / "elsewhere");
   const std::string moved = f.temp / "elsewhere/20261130T101500Z-3f2a";
@@ -262,52 +226,8 @@ TEST_CASE("C54: a moved run folder loads and goes on, no absolute path is inside
   CHECK(fs::read_symlink(moved + "/checkpoints/latest").is_relative());
 }
 
-TEST_CASE("C43: a newer format is refused with both numbers, and no older checkpoint is taken in its place silently") {
-  Fixture f;
-  f.save(1);
-  f.save(2);
-  const std::string manifest = f.at("update-000000002/manifest.json");
-  edit_manifest(manifest, "\"format_version\": 1", "\"format_version\": 2");
-  CHECK(error_text<Error>([&] { (void)Store::load(f.at("update-000000002")); }) ==
-        manifest +
-            ": error[checkpoint.version]: the checkpoint has format version 2, this holdfast reads up to version "
-            "1\n  hint: use the holdfast that wrote it, or a newer one");
-  CHECK(error_text<Error>([&] { (void)f.newest(); }) ==
-        manifest +
-            ": error[checkpoint.version]: the checkpoint has format version 2, this holdfast reads up to version "
-            "1\n  hint: use the holdfast that wrote it, or a newer one");
-}
-
-TEST_CASE("C43: an unknown field is ignored with a note, a missing or mistyped one is named") {
-  Fixture f;
-  f.save(2);
-  const std::string manifest = f.at("update-000000002/manifest.json");
-  edit_manifest(manifest, "\"attempt\": 1", "\"attempt\": 1,\n  \"shiny\": true");
-  CHECK(f.newest()->counters.update == 2);
-  CHECK(f.told == Names{manifest + ": unknown field \"shiny\" ignored"});
-  const auto told = [&](const std::string& from, const std::string& to) {
-    f.save(2);
-    edit_manifest(manifest, from, to);
-    return error_text<Error>([&] { (void)Store::load(f.at("update-000000002")); });
-  };
-  const auto refusal = [&](const std::string& what) {
-    return manifest + ": error[checkpoint.manifest]: " + what + kDamageHint;
-  };
-  CHECK(told("  \"epoch\": 0,\n", "") == refusal("no field 'epoch'"));
-  CHECK(told("\"update\": 2", "\"update\": \"2\"") == refusal("field 'update' is not a count"));
-  CHECK(told("\"update\": 2", "\"update\": -2") == refusal("field 'update' is not a count"));
-  CHECK(told("\"update\": 2", "\"update\": 18446744073709551615") == refusal("field 'update' is not a count"));
-  CHECK(told("\"best\": false", "\"best\": 0") == refusal("field 'best' is not true or false"));
-  CHECK(told("\"reason\": \"periodic\"", "\"reason\": []") == refusal("field 'reason' is not a string"));
-  CHECK(told("\"world_size\": 1", "\"world_size\": 4") ==
-        refusal("it is a part of a checkpoint of 4 ranks; this holdfast reads single ones"));
-  CHECK(told("\"digest\": \"", "\"digest\": \"zz") == refusal("field 'digest' is not 32 hexadecimal digits"));
-  CHECK(told("holdfast-checkpoint", "other") == refusal("field 'format' is not \"holdfast-checkpoint\""));
-  CHECK(told("\"state.json\"", "\"../../etc/passwd\"") == refusal("no field 'files.state.json'"));
-}
-
 TEST_CASE("only unreadable checkpoints are 66 with a sentence each, never a fresh start") {
-  Fixture f;
+  StoreFixture f;
   f.save(1);
   f.save(2);
   test::write_text(f.at("update-000000001/manifest.json"), "");
@@ -322,7 +242,7 @@ TEST_CASE("only unreadable checkpoints are 66 with a sentence each, never a fres
 }
 
 TEST_CASE("a bad sector in the newest checkpoint leads to the older one; spent descriptors lead to none") {
-  Fixture f;
+  StoreFixture f;
   f.save(1);
   f.save(2);
   Names told;
@@ -340,7 +260,7 @@ TEST_CASE("a bad sector in the newest checkpoint leads to the older one; spent d
 }
 
 TEST_CASE("leftovers of killed saves are removed, those of other runs and strangers stay") {
-  Fixture f;
+  StoreFixture f;
   f.save(1);
   fs::create_directories(f.at(std::string(".tmp-") + test::kRunId + "-2-123/deep"));
   fs::create_directories(f.at(".tmp-20260101T000000Z-aaaa-2-123"));
@@ -353,7 +273,7 @@ TEST_CASE("leftovers of killed saves are removed, those of other runs and strang
 }
 
 TEST_CASE("a requested checkpoint that is absent or a stray folder is 66") {
-  Fixture f;
+  StoreFixture f;
   fs::create_directories(f.at("update-1"));
   CHECK(error_text<Error>([&] { (void)Store::load(f.at("update-2")); }) ==
         f.at("update-2") +
@@ -366,7 +286,7 @@ TEST_CASE("a requested checkpoint that is absent or a stray folder is 66") {
 }
 
 TEST_CASE("a state that is not well-formed is a bug told before anything is written") {
-  Fixture f;
+  StoreFixture f;
   SampleState state(1);
   state.view().progress_json = "{\"a\":1,\"a\":2}";
   CHECK(error_text<Error>([&] { Store(f.generation, {}).save(state.view(), request_at(1)); }) ==
