@@ -70,6 +70,9 @@ Trainer::Impl::Impl(TrainerParts trainer_parts)
     throw Error(ExitCode::kBadRecipe, "schedule.warmup", "schedule.warmup_updates",
                 "a warm-up of " + std::to_string(settings.schedule.warmup_updates) +
                     " updates is longer than the run of " + std::to_string(total_updates));
+  if (settings.eval_every.unit != Interval::Unit::kTime && settings.eval_every.count < 1)
+    throw Error(ExitCode::kBadRecipe, "eval.interval", "train.eval_every",
+                "got " + std::to_string(settings.eval_every.count) + "; it is at least 1 update or 1 epoch");
   if (settings.early_stop && !parts.eval)
     throw Error(ExitCode::kBadRecipe, "early_stop.no_eval", "train.early_stop",
                 "there is no [dataset.eval] to judge by", "add an eval data set or remove train.early_stop");

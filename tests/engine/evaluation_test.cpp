@@ -154,3 +154,12 @@ TEST_CASE("early stopping without eval data is refused") {
                        "  hint: add an eval data set or remove train.early_stop",
                        Error);
 }
+
+TEST_CASE("an evaluation every 0 updates is refused") {
+  ProbeModel model;
+  const TableDataset data = TableDataset::constant(4, 1);
+  Bench bench(model, data);
+  bench.parts.settings.eval_every = {Interval::Unit::kUpdates, 0, {}};
+  CHECK_THROWS_WITH_AS(engine::Trainer(bench.parts),
+                       "train.eval_every: error[eval.interval]: got 0; it is at least 1 update or 1 epoch", Error);
+}

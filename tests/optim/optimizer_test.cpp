@@ -1,4 +1,5 @@
 // AdamW and SGD against LibTorch's own, state that survives, and what cannot be restored.
+#include <c10/core/CPUAllocator.h>
 #include <doctest/doctest.h>
 #include <torch/torch.h>
 
@@ -102,6 +103,32 @@ TEST_CASE("commit lets go of the gradients") {
   optimizer.prepare();
   optimizer.commit(0.1);
   CHECK(gradient.use_count() == 2);  // the parameter's and this one
+}
+
+TEST_CASE("commit allocates nothing, so memory cannot run out half-way through an update") {
+  struct Counting : c10::Allocator {
+    c10::DataPtr allocate(std::size_t bytes) override { return ++count, inner->allocate(bytes); }
+    c10::DeleterFnPtr raw_deleter() const override { return inner->raw_deleter(); }
+    void copy_data(void* to, const void* from, std::size_t bytes) const override { default_copy_data(to, from, bytes); }
+    c10::Allocator* inner = c10::GetCPUAllocator();
+    int count = 0;
+  } counting;
+  const NamedTensors parameters = make_parameters(at::kFloat);
+  Adamw adamw(parameters, {});
+  Sgd sgd(parameters, {0.1, 0.9, true, true});
+  constexpr std::uint8_t kPriority = 100;
+  for (Optimizer* optimizer : {static_cast<Optimizer*>(&adamw), static_cast<Optimizer*>(&sgd)}) {
+    set_gradients(parameters, 0);
+    c10::SetCPUAllocator(&counting, kPriority);
+    counting.count = 0;
+    optimizer->prepare();
+    const int prepared = counting.count;
+    optimizer->commit(0.01);
+    const int committed = counting.count;
+    c10::SetCPUAllocator(counting.inner, kPriority);
+    CHECK(prepared > 0);  // the moments
+    CHECK(committed == prepared);
+  }
 }
 
 TEST_CASE("a restored optimizer goes on bit-equal") {
