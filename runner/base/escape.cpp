@@ -111,4 +111,18 @@ std::string json_string(std::string_view text) {
 std::string terminal_safe(std::string_view text) { return escape_for_terminal(text, true); }
 std::string terminal_safe_line(std::string_view text) { return escape_for_terminal(text, false); }
 
+std::string shortened(std::string_view text, std::size_t limit) {
+  if (text.size() <= limit) return terminal_safe_line(text);
+  const auto continues = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
+  std::size_t end = limit > 3 ? limit - 3 : 0;
+  while (end > 0 && continues(end)) --end;
+  return terminal_safe_line(text.substr(0, end)) + "...";
+}
+
+std::size_t utf8_length(std::string_view text) {
+  if (text.empty()) return 0;
+  const CodePoint point = next_code_point(text);
+  return point.valid ? point.bytes : 0;
+}
+
 }  // namespace holdfast::base

@@ -7,6 +7,14 @@
 #include <cstdio>
 
 namespace holdfast::base {
+namespace {
+
+bool same_letter(char a, char b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return lower(a) == lower(b);
+}
+
+}  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   // Three rolling rows: two back (for swaps), one back, current.
@@ -15,9 +23,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   for (std::size_t i = 1; i <= a.size(); ++i) {
     now[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      const std::size_t replaced = last[j - 1] + (same_letter(a[i - 1], b[j - 1]) ? 0 : 1);
       now[j] = std::min({last[j] + 1, now[j - 1] + 1, replaced});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) now[j] = std::min(now[j], before[j - 2] + 1);
+      const bool swapped = i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1]);
+      if (swapped) now[j] = std::min(now[j], before[j - 2] + 1);
     }
     std::swap(before, last);
     std::swap(last, now);
@@ -39,6 +48,9 @@ std::optional<std::string> nearest_name(std::string_view given, std::span<const 
       best = candidate;
     }
   }
+  // "batch" for "batch_size": many edits, one thought.
+  for (const std::string& candidate : candidates)
+    if (!best && given.size() >= 3 && candidate.starts_with(given)) best = candidate;
   return best;
 }
 

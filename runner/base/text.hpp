@@ -10,9 +10,11 @@
 
 namespace holdfast::base {
 
-/// Edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`: optimal string alignment distance.
+/// Edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`: optimal string alignment distance. The
+/// case of ASCII letters does not count.
 std::size_t edit_distance(std::string_view a, std::string_view b);
-/// The candidate that a typing person most likely meant; none when all are too far (more than a third of the letters).
+/// The candidate that a typing person most likely meant: the nearest within a third of the letters (at least one edit),
+/// or else the first that begins with `given` ("batch" for "batch_size"); none when all are too far.
 std::optional<std::string> nearest_name(std::string_view given, std::span<const std::string> candidates);
 
 std::string join(std::span<const std::string> parts, std::string_view separator);
@@ -30,5 +32,9 @@ std::string json_string(std::string_view text);
 std::string terminal_safe(std::string_view text);
 /// The same in one line: new lines and tabs are escaped too. For names inside a sentence or a table.
 std::string terminal_safe_line(std::string_view text);
+/// terminal_safe_line of at most `limit` bytes of `text`: a longer one is cut between characters and ends in "...".
+std::string shortened(std::string_view text, std::size_t limit = 80);
+/// Length in bytes of the well-formed UTF-8 character at the beginning of `text`; 0 when it is none.
+std::size_t utf8_length(std::string_view text);
 
 }  // namespace holdfast::base

@@ -1,7 +1,6 @@
 // Names of components and plugin files: which are allowed, and how one leads to the other.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -21,11 +20,5 @@ void require_component_name(std::string_view name);
 std::string plugin_file_name(std::string_view name);
 /// "libholdfast_convnet.so" → "convnet"; empty for any other file.
 std::string component_of_file(std::string_view file_name);
-
-/// The candidate fewest edits away (optimal string alignment), or empty when none is within a third of the length.
-std::string nearest_name(std::string_view wanted, std::span<const std::string> candidates);
-
-/// Text for one line of a terminal: control characters as \xNN, at most `limit` bytes.
-std::string printable(std::string_view text, std::size_t limit = 200);
 
 }  // namespace holdfast::host

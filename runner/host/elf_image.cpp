@@ -6,8 +6,8 @@
 #include <cstring>
 #include <span>
 
+#include "base/text.hpp"
 #include "holdfast/error.hpp"
-#include "host/component_name.hpp"
 
 namespace holdfast::host {
 
@@ -48,7 +48,7 @@ std::string machine_name(std::uint16_t machine) {
 std::string looks_like(std::span<const std::byte> head) {
   if (head.empty()) return "it is empty";
   const std::string text(reinterpret_cast<const char*>(head.data()), head.size());
-  return "it begins with '" + printable(text, 24) + "'";
+  return "it begins with '" + base::shortened(text, 24) + "'";
 }
 
 void require_elf_64_little(const ByteSource& source, const std::string& file) {

@@ -14,6 +14,7 @@
 #include <boost/dll/shared_library.hpp>
 
 #include "base/plugin_guard.hpp"
+#include "base/text.hpp"
 #include "holdfast/abi.hpp"
 #include "holdfast/error.hpp"
 #include "host/component_name.hpp"
@@ -71,8 +72,8 @@ const holdfast_plugin_v1& query(boost::dll::shared_library& library, const std::
                 "rebuild the plugin with the SDK of this holdfast");
   if (!plugin->id || stamp.id != plugin->id || !plugin->register_components)
     throw Error(ExitCode::kPlugin, "plugin.damaged_note", path,
-                "its code describes plugin '" + printable(plugin->id ? plugin->id : "", 64) + "', its note plugin '" +
-                    stamp.id + "'",
+                "its code describes plugin '" + base::shortened(plugin->id ? plugin->id : "", 64) +
+                    "', its note plugin '" + stamp.id + "'",
                 "a library holds one plugin: do not link it with another one");
   return *plugin;
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/text.hpp"
 #include "holdfast/error.hpp"
 #include "host/component_name.hpp"
 
@@ -92,8 +93,7 @@ void throw_not_found(const std::vector<SearchFolder>& folders, std::string_view 
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   std::string hint;
-  if (const std::string nearest = nearest_name(name, names); !nearest.empty())
-    hint = "did you mean '" + nearest + "'? ";
+  if (const auto nearest = base::nearest_name(name, names)) hint = "did you mean '" + *nearest + "'? ";
   std::string list;
   for (const std::string& known : names) list += (list.empty() ? "" : ", ") + known;
   hint += list.empty() ? "no plugin is in these folders" : "available: " + list;

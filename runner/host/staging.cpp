@@ -3,12 +3,13 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "host/component_name.hpp"
 
 namespace holdfast::host {
 
 void Staging::check(const ComponentInfo& info) const {
-  const std::string what = std::string(kind_name(info.kind)) + " '" + printable(info.name, 80) + "'";
+  const std::string what = std::string(kind_name(info.kind)) + " '" + base::shortened(info.name) + "'";
   if (!is_component_name(info.name))
     throw Error(ExitCode::kPlugin, "plugin.bad_name", file_,
                 "the plugin registers " + what + ": a name has 1 to 63 characters of a-z, 0-9 and _");

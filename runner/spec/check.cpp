@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "spec/distance.hpp"
+#include "base/text.hpp"
 #include "spec/parse.hpp"
 #include "spec/tables.hpp"
 #include "spec/units.hpp"
@@ -123,8 +123,8 @@ Checked Checker::table(const OptionTable& keys, const Value& table, const std::s
 void Checker::unknown_key(const OptionTable& keys, const OptionTable* others, const Entry& entry,
                           const std::string& where) {
   const std::vector<std::string> names = key_names(keys, others);
-  const std::string near = nearest(entry.key, names);
-  std::string message = "no such key in [" + where + "]: got '" + shorten(entry.key) + "'";
+  const std::string near = base::nearest_name(entry.key, names).value_or("");
+  std::string message = "no such key in [" + where + "]: got '" + base::shortened(entry.key) + "'";
   std::string hint;
   if (!near.empty()) {
     message += "; did you mean '" + near + "'?";

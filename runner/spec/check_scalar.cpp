@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.hpp"
 #include "spec/check.hpp"
-#include "spec/distance.hpp"
 #include "spec/parse.hpp"
 #include "spec/units.hpp"
 
@@ -55,7 +55,7 @@ std::optional<Checker::Found> Checker::text(const OptionSpec& spec, const Value&
   const auto& words = spec.choices;
   if (!words.empty() && std::find(words.begin(), words.end(), found->expanded) == words.end()) {
     std::string message = "'" + name + "' must be one of " + quoted_list(words) + ": got " + describe_value(value);
-    const std::string near = nearest(value.text, words);
+    const std::string near = base::nearest_name(value.text, words).value_or("");
     if (!near.empty()) message += "; did you mean " + quote(near) + "?";
     report_.add(value.place, "recipe.not_a_choice", std::move(message));
     return std::nullopt;
@@ -95,7 +95,8 @@ std::optional<std::int64_t> Checker::integer(const OptionSpec& spec, const Value
     hint = "write " + std::to_string(static_cast<std::int64_t>(value.number));
   if (value.type == Value::Type::kString) {
     const auto inner = parse_value(value.text);
-    if (inner && inner->type == Value::Type::kInteger) hint = "write " + shorten(value.text) + " without quotes";
+    if (inner && inner->type == Value::Type::kInteger)
+      hint = "write " + base::shortened(value.text) + " without quotes";
   }
   wrong_type(value, name, "an integer", hint);
   return std::nullopt;
@@ -115,7 +116,7 @@ std::optional<double> Checker::number(const OptionSpec& spec, const Value& value
   if (value.type == Value::Type::kString) {
     const auto inner = parse_value(value.text);
     const bool numeric = inner && (inner->type == Value::Type::kInteger || inner->type == Value::Type::kFloat);
-    if (numeric) hint = "write " + shorten(value.text) + " without quotes";
+    if (numeric) hint = "write " + base::shortened(value.text) + " without quotes";
   }
   wrong_type(value, name, "a number", hint);
   return std::nullopt;

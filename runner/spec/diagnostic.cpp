@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "spec/distance.hpp"
+#include "base/text.hpp"
 
 namespace holdfast::spec {
 namespace {
@@ -12,7 +12,7 @@ constexpr std::size_t kMostShown = 30;
 constexpr std::size_t kWidest = 160;
 
 std::string place_text(const Diagnostic& fault) {
-  std::string text = printable(fault.file);
+  std::string text = base::terminal_safe_line(fault.file);
   if (fault.line > 0) text += ":" + std::to_string(fault.line);
   if (fault.line > 0 && fault.column > 0) text += ":" + std::to_string(fault.column);
   return text;
@@ -25,8 +25,8 @@ std::string excerpt(const Diagnostic& fault) {
   std::string_view rest = fault.source_line;
   int column = 1;
   for (; !rest.empty() && shown.size() < kWidest; ++column) {
-    const std::size_t length = std::max<std::size_t>(1, utf8_length(rest));
-    const std::string piece = rest[0] == '\t' ? "\t" : printable(rest.substr(0, length));
+    const std::size_t length = std::max<std::size_t>(1, base::utf8_length(rest));
+    const std::string piece = rest[0] == '\t' ? "\t" : base::terminal_safe_line(rest.substr(0, length));
     if (column < fault.column) pad += rest[0] == '\t' ? "\t" : std::string(length > 1 ? 1 : piece.size(), ' ');
     shown += piece;
     rest.remove_prefix(length);

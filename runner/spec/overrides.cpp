@@ -1,7 +1,7 @@
 // `--set a.b=v` placed into the value tree.
 #include <algorithm>
 
-#include "spec/distance.hpp"
+#include "base/text.hpp"
 #include "spec/draft.hpp"
 
 namespace holdfast::spec {
@@ -36,10 +36,11 @@ void drop_other_length(Value& train, const std::string& key) {
 }
 
 void apply(Value& root, const Override& change, Report& report) {
-  const Place place{0, 0, "--set " + shorten(change.key) + "=" + shorten(change.value)};
+  const Place place{0, 0, "--set " + base::shortened(change.key) + "=" + base::shortened(change.value)};
   const std::vector<std::string> path = pieces(change.key);
   if (path.empty()) {
-    report.add(place, "recipe.bad_override", "an override names table and key: got '" + shorten(change.key) + "'",
+    report.add(place, "recipe.bad_override",
+               "an override names table and key: got '" + base::shortened(change.key) + "'",
                "write for example --set optimizer.lr=1e-3");
     return;
   }

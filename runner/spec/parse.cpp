@@ -12,7 +12,7 @@
 #define TOML_ASSERT(condition) static_cast<void>(0)
 #include <toml++/toml.h>
 
-#include "spec/distance.hpp"
+#include "base/text.hpp"
 #include "spec/units.hpp"
 
 namespace holdfast::spec {
@@ -71,7 +71,7 @@ Place place_of(const toml::source_region& region) {
 std::string slice(std::string_view line, std::uint32_t from, std::uint32_t to) {
   std::string out;
   for (std::uint32_t column = 1; !line.empty() && column < to; ++column) {
-    const std::size_t length = std::max<std::size_t>(1, utf8_length(line));
+    const std::size_t length = std::max<std::size_t>(1, base::utf8_length(line));
     if (column >= from) out += line.substr(0, length);
     line.remove_prefix(length);
   }

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "spec/distance.hpp"
+#include "base/text.hpp"
 #include "spec/draft.hpp"
 #include "spec/parse.hpp"
 
@@ -69,16 +69,16 @@ class Reader {
       if (report_.full()) return;
       if (std::find(names.begin(), names.end(), entry.key) != names.end()) continue;
       const bool is_table = entry.value.type == Value::Type::kTable;
-      const std::string near = is_table ? nearest(entry.key, names) : "";
+      const std::string near = is_table ? base::nearest_name(entry.key, names).value_or("") : "";
       const std::string_view home = table_with_key(entry.key);
       std::string hint;
       if (!is_table && !home.empty()) hint = "'" + entry.key + "' belongs in [" + std::string(home) + "]";
       if (is_table && near.empty())
         for (const std::string& name : names) hint += (hint.empty() ? "the tables are " : ", ") + name;
       report_.add(entry.place, is_table ? "recipe.unknown_table" : "recipe.unknown_key",
-                  is_table ? "no such table: got '" + shorten(entry.key) + "'" +
+                  is_table ? "no such table: got '" + base::shortened(entry.key) + "'" +
                                  (near.empty() ? "" : "; did you mean '" + near + "'?")
-                           : "the key '" + shorten(entry.key) + "' stands outside of every table",
+                           : "the key '" + base::shortened(entry.key) + "' stands outside of every table",
                   hint);
     }
   }
@@ -105,9 +105,9 @@ class Reader {
     for (const Entry& entry : table.entries) {
       if (entry.key == "train" || entry.key == "eval") continue;
       if (report_.full()) return;
-      const std::string near = nearest(entry.key, {"train", "eval"});
+      const std::string near = base::nearest_name(entry.key, std::vector<std::string>{"train", "eval"}).value_or("");
       report_.add(entry.place, "recipe.unknown_key",
-                  "[dataset] holds the tables 'train' and 'eval' only: got '" + shorten(entry.key) + "'" +
+                  "[dataset] holds the tables 'train' and 'eval' only: got '" + base::shortened(entry.key) + "'" +
                       (near.empty() ? "" : "; did you mean '" + near + "'?"));
     }
     single(plugin_place("dataset.train"), table.find("train"));
@@ -134,9 +134,9 @@ class Reader {
       if (is_name(entry.key)) {
         plugin(place, kind + "." + entry.key, entry.key, entry.value);
       } else {
-        report_.add(
-            entry.place, "recipe.bad_name",
-            "the name of a " + kind + " is made of letters, digits, '_' and '-': got '" + shorten(entry.key) + "'");
+        report_.add(entry.place, "recipe.bad_name",
+                    "the name of a " + kind + " is made of letters, digits, '_' and '-': got '" +
+                        base::shortened(entry.key) + "'");
       }
     }
   }
@@ -179,7 +179,7 @@ class Reader {
     const std::string& written = draft.own.toml.at("plugin");
     if (!is_name(draft.plugin) || written != quote(draft.plugin)) {
       report_.add(at, "recipe.bad_name",
-                  "the name of a plugin is made of letters, digits, '_' and '-': got " + shorten(written));
+                  "the name of a plugin is made of letters, digits, '_' and '-': got " + base::shortened(written));
       return nullptr;
     }
     if (!options_.catalog) return nullptr;
@@ -200,7 +200,7 @@ class Reader {
     const std::string kind(kind_name(draft.place->kind));
     if (why.empty()) why = "there is no " + kind + " plugin '" + draft.plugin + "'";
     const std::vector<std::string> names = options_.catalog->names(draft.place->kind);
-    const std::string near = nearest(draft.plugin, names);
+    const std::string near = base::nearest_name(draft.plugin, names).value_or("");
     std::string hint = "holdfast plugins lists what there is";
     if (!near.empty()) hint = "did you mean '" + near + "'?";
     report_.add(at, "plugin.unavailable", "[" + draft.table + "] " + why, hint);

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "spec/check.hpp"
-#include "spec/distance.hpp"
 
 namespace holdfast::spec {
 namespace {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <set>
 
-#include "spec/distance.hpp"
+#include "base/text.hpp"
 #include "spec/draft.hpp"
 #include "spec/parse.hpp"
 #include "spec/units.hpp"
@@ -60,10 +60,11 @@ class Rules {
     if (!run.options.has("name")) return;
     const std::string& name = run.options.string("name");
     const bool good = !name.empty() && name.size() <= 200 && name.front() != '.' && name.front() != ' ' &&
-                      name.back() != ' ' && name.find('/') == std::string::npos && printable(name) == name;
+                      name.back() != ' ' && name.find('/') == std::string::npos &&
+                      base::terminal_safe_line(name) == name;
     if (good) return;
     fault(run, "name", "recipe.bad_name",
-          "'run.name' must be usable as a folder's name: got " + shorten(run.toml["name"]),
+          "'run.name' must be usable as a folder's name: got " + base::shortened(run.toml["name"]),
           "1 to 200 bytes without '/' and control characters, not beginning with '.' or a space");
     run.options = {};
   }
@@ -76,7 +77,7 @@ class Rules {
                           device.find_first_not_of("0123456789", 5) == std::string::npos;
     if (plain || numbered) return;
     fault(run, "device", "recipe.not_a_choice",
-          R"('run.device' must be "auto", "cpu", "cuda" or "cuda:N": got )" + shorten(run.toml["device"]));
+          R"('run.device' must be "auto", "cpu", "cuda" or "cuda:N": got )" + base::shortened(run.toml["device"]));
   }
 
   void train() {
@@ -177,9 +178,9 @@ class Rules {
     if (found == rungs().end()) {
       std::vector<std::string> known;
       for (const Rung& each : rungs()) known.emplace_back(each.name);
-      const std::string near = nearest(word, known);
+      const std::string near = base::nearest_name(word, known).value_or("");
       fault(table, "on_oom", "recipe.not_a_choice",
-            "'memory.on_oom' holds no such rung: got " + shorten(quote(word)) +
+            "'memory.on_oom' holds no such rung: got " + base::shortened(quote(word)) +
                 (near.empty() ? "" : "; did you mean " + quote(near) + "?"),
             hint);
     } else if (!found->built) {
@@ -199,7 +200,8 @@ class Rules {
     if (table.options.has("best"))
       if (const auto goal = parse_metric_goal(table.options.string("best")); !goal.value)
         fault(table, "best", "recipe.bad_metric",
-              "'checkpoint.best' must be a metric and a direction: " + shorten(table.toml["best"]) + " " + goal.problem,
+              "'checkpoint.best' must be a metric and a direction: " + base::shortened(table.toml["best"]) + " " +
+                  goal.problem,
               goal.hint);
     if (table.options.has("keep_every") && table.options.interval("keep_every").unit != Interval::Unit::kUpdates)
       fault(

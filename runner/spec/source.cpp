@@ -10,7 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "spec/distance.hpp"
+#include "base/text.hpp"
 
 namespace holdfast::spec {
 namespace {
@@ -75,6 +75,13 @@ std::string read_bytes(const std::string& path) {
   }
 }
 
+/// "xFC"
+std::string hexadecimal(char byte) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  const auto value = static_cast<unsigned char>(byte);
+  return {'x', kDigits[value >> 4], kDigits[value & 15]};
+}
+
 void refuse_encoding(const std::string& path, std::string_view text) {
   const std::string save = "save the file as UTF-8";
   const bool sixteen = text.substr(0, 2) == "\xFF\xFE" || text.substr(0, 2) == "\xFE\xFF" ||
@@ -83,13 +90,13 @@ void refuse_encoding(const std::string& path, std::string_view text) {
     refuse(path, ExitCode::kBadRecipe, "recipe.encoding", "a recipe is UTF-8 text: got UTF-16 or UTF-32", save);
   int line = 1, column = 1;
   for (std::size_t at = 0; at < text.size(); ++column) {
-    const std::size_t length = utf8_length(text.substr(at, 4));
+    const std::size_t length = base::utf8_length(text.substr(at, 4));
     if (text[at] == '\0')
       refuse(path, ExitCode::kBadRecipe, "recipe.encoding", "a recipe is UTF-8 text: got a NUL byte",
              "is this the right file?", line, column);
     if (length == 0)
       refuse(path, ExitCode::kBadRecipe, "recipe.encoding",
-             "a recipe is UTF-8 text: got the byte " + printable(text.substr(at, 1)).substr(1), save, line, column);
+             "a recipe is UTF-8 text: got the byte " + hexadecimal(text[at]), save, line, column);
     if (text[at] == '\n') ++line, column = 0;
     at += length;
   }
@@ -119,9 +126,15 @@ Source read_source(const std::string& path) {
 
 void Report::add(const Place& place, std::string reason, std::string message, std::string hint) {
   if (full()) return;
-  Diagnostic fault{source_.path, place.line, place.column, std::move(reason), printable(message), {}, printable(hint)};
+  Diagnostic fault{source_.path,
+                   place.line,
+                   place.column,
+                   std::move(reason),
+                   base::terminal_safe_line(message),
+                   {},
+                   base::terminal_safe_line(hint)};
   if (!place.override_text.empty()) {
-    fault.file = printable(place.override_text);
+    fault.file = base::terminal_safe_line(place.override_text);
     fault.line = fault.column = 0;
   } else if (place.line > 0) {
     // Kept short here: a line may be megabytes long. render() marks the column only when the line is whole.

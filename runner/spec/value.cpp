@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdio>
 
-#include "spec/distance.hpp"
+#include "base/text.hpp"
 
 namespace holdfast::spec {
 
@@ -52,17 +52,17 @@ std::string quote_key(std::string_view key) {
 std::string describe_value(const Value& value) {
   switch (value.type) {
     case Value::Type::kString:
-      return "the string " + shorten(value.written.empty() ? quote(value.text) : value.written);
+      return "the string " + base::shortened(value.written.empty() ? quote(value.text) : value.written);
     case Value::Type::kDate:
-      return "the date or time " + shorten(value.written);
+      return "the date or time " + base::shortened(value.written);
     case Value::Type::kArray:
       return value.items.empty() ? "an empty list" : "a list";
     case Value::Type::kTable:
       return "a table";
     case Value::Type::kRaw:
-      return "'" + shorten(value.text) + "'";
+      return "'" + base::shortened(value.text) + "'";
     default:
-      return shorten(value.written);
+      return base::shortened(value.written);
   }
 }
 

@@ -12,6 +12,7 @@ TEST_CASE("edit distance counts inserts, deletes, replacements and swaps of neig
   CHECK(edit_distance("kitten", "sitting") == 3);
   CHECK(edit_distance("bacth", "batch") == 1);
   CHECK(edit_distance("lr", "lr") == 0);
+  CHECK(edit_distance("LR", "rl") == 1);
 }
 
 TEST_CASE("the nearest name is offered only when it is near") {
@@ -19,6 +20,11 @@ TEST_CASE("the nearest name is offered only when it is near") {
   CHECK(nearest_name("bacth_size", names) == "batch_size");
   CHECK(nearest_name("epoch", names) == "epochs");
   CHECK(nearest_name("rl", names) == "lr");
+  CHECK(nearest_name("Epochs", names) == "epochs");
+  CHECK(nearest_name("batch", names) == "batch_size");
+  CHECK(nearest_name("ba", names) == std::nullopt);
+  CHECK(nearest_name("", names) == std::nullopt);
+  CHECK(nearest_name("mpl", std::vector<std::string>{"convnet", "mlp"}) == "mlp");
   CHECK(nearest_name("x", names) == std::nullopt);
   CHECK(nearest_name("momentum", names) == std::nullopt);
   CHECK(nearest_name(std::string(1'000'000, 'e'), names) == std::nullopt);
@@ -75,4 +81,18 @@ TEST_CASE("a terminal gets no control character, no bidirectional override and n
   CHECK(terminal_safe("a\xe2\x80\xae"
                       "b") == "a\\u202eb");
   CHECK(terminal_safe("\xff") == "\\xff");
+}
+
+TEST_CASE("a long text is shortened between two characters and is safe for a terminal") {
+  CHECK(shortened(std::string(80, 'a')) == std::string(80, 'a'));
+  CHECK(shortened(std::string(81, 'a')) == std::string(77, 'a') + "...");
+  CHECK(shortened(std::string(76, 'a') + "\xc3\xa9" + std::string(9, 'a')) == std::string(76, 'a') + "...");
+  CHECK(shortened("a\x1b\xff\xc2\x9b\xc3\xa9\n", 9) == "a\\x1b\\xff\\x9b\xc3\xa9\\n");
+  CHECK(shortened("\x80\x80\x80\x80\x80", 4) == "...");
+  CHECK(shortened("abcd", 2) == "...");
+  CHECK(utf8_length("") == 0);
+  CHECK(utf8_length("ab") == 1);
+  CHECK(utf8_length("\xc3\xa9x") == 2);
+  CHECK(utf8_length("\xf0\x9f\x98\x80") == 4);
+  for (const char* bad : {"\x80", "\xc0\x80", "\xed\xa0\x80", "\xe2\x82"}) CHECK(utf8_length(bad) == 0);
 }

@@ -8,7 +8,6 @@
 
 using holdfast::host::find_candidates;
 using holdfast::host::in_search_order;
-using holdfast::host::nearest_name;
 using holdfast::host::Origin;
 using holdfast::host::SearchFolder;
 using holdfast::host::split_path_list;
@@ -58,16 +57,6 @@ TEST_CASE("files of one name come in the order of their folders") {
   CHECK(found[0].path == a);
   CHECK(found[1].path == b);
   CHECK(found[1].origin == Origin::kRecipe);
-}
-
-TEST_CASE("the nearest name is the one with the fewest edits, within a third of the length") {
-  const std::vector<std::string> names{"accumulate", "convnet", "idx", "mlp"};
-  CHECK(nearest_name("convent", names) == "convnet");
-  CHECK(nearest_name("mpl", names) == "mlp");
-  CHECK(nearest_name("accumulat", names) == "accumulate");
-  CHECK(nearest_name("transformer", names).empty());
-  CHECK(nearest_name("", names).empty());
-  CHECK(nearest_name("idx", {}).empty());
 }
 
 TEST_CASE("plugin file names and component names lead to each other") {

@@ -174,7 +174,7 @@ TEST_CASE("an unknown key is answered with the nearest name, its right table, or
 
 TEST_CASE("a control character in a key does not reach the terminal") {
   CHECK(faults(kHead + "[loader]\n\"\\u001b[2J\" = 3\n").find('\x1b') == std::string::npos);
-  CHECK(faults(kHead + "[loader]\n\"\\u001b[2J\" = 3\n").find("got '\\x1B[2J'") != std::string::npos);
+  CHECK(faults(kHead + "[loader]\n\"\\u001b[2J\" = 3\n").find("got '\\x1b[2J'") != std::string::npos);
 }
 
 TEST_CASE("keys of later parts are refused in words, never ignored") {

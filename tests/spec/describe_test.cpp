@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "spec/distance.hpp"
 #include "spec/fake_catalog.hpp"
 #include "spec/tables.hpp"
 
@@ -143,18 +142,4 @@ TEST_CASE("a fault is shown with its line, a caret and a hint") {
   CHECK(render(fault) == "r.toml: error[recipe.x]: is wrong");
   fault = {"r.toml", 1, 300, "recipe.x", "is wrong", std::string(400, 'a'), ""};
   CHECK(render(fault) == "r.toml:1:300: error[recipe.x]: is wrong\n  " + std::string(160, 'a') + "...");
-}
-
-TEST_CASE("the nearest name is near") {
-  CHECK(edit_distance("threads", "thraeds") == 1);
-  CHECK(edit_distance("kitten", "sitting") == 3);
-  CHECK(edit_distance("", "abc") == 3);
-  CHECK(nearest("epoch", {"epochs", "updates"}) == "epochs");
-  CHECK(nearest("Epochs", {"epochs"}) == "epochs");
-  CHECK(nearest("batch", {"batch_size"}) == "batch_size");
-  CHECK(nearest("ba", {"batch_size"}).empty());
-  CHECK(nearest("x", {"y", "lr"}).empty());
-  CHECK(nearest(std::string(1000, 'a'), {"a"}).empty());
-  CHECK(printable("a\x1b\xFF\xC2\x9B\xC3\xA9\n") == "a\\x1B\\xFF\\xC2\\x9B\xC3\xA9\\x0A");
-  CHECK(shorten(std::string(79, 'a') + "\xC3\xA9").size() <= 83);
 }

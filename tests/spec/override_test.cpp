@@ -115,7 +115,7 @@ TEST_CASE("an override that names no key of a table is refused") {
         "--set run.seed.x=1: error[recipe.bad_override]: 'run.seed' is no table, so it has no key 'x'");
   CHECK(fault_with({{"model", "mlp"}}) ==
         "--set model=mlp: error[recipe.wrong_type]: [model] must be one table: got 'mlp'");
-  CHECK(fault_with({{"run.name", "a\nb"}}).find("--set run.name=a\\x0Ab: error[recipe.bad_name]") == 0);
+  CHECK(fault_with({{"run.name", "a\nb"}}).find("--set run.name=a\\nb: error[recipe.bad_name]") == 0);
   std::string deep = "a";
   for (int i = 0; i < 1000; ++i) deep += ".a";
   CHECK(fault_with({{deep, "1"}}).find("error[recipe.bad_override]") != std::string::npos);
