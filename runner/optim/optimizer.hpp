@@ -37,8 +37,9 @@ class Optimizer {
   /// Parameters that are updated by one kernel call, with the lists that kernels take.
   struct Group {
     double weight_decay;
-    std::vector<at::Tensor> parameters, gradients;
-    std::vector<std::vector<at::Tensor>> moments;  ///< [moment][parameter]
+    bool small = true;  ///< no tensor is worth more than one thread
+    std::vector<at::Tensor> parameters{}, gradients{};
+    std::vector<std::vector<at::Tensor>> moments{};  ///< [moment][parameter]
   };
 
   /// With decay_vectors false, tensors of fewer than two dimensions (biases, norms) get no weight decay.

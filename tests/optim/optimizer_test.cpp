@@ -105,6 +105,25 @@ TEST_CASE("commit lets go of the gradients") {
   CHECK(gradient.use_count() == 2);  // the parameter's and this one
 }
 
+TEST_CASE("small and large tensors are updated alike, and the number of threads stays") {
+  const int before = at::get_num_threads();
+  at::set_num_threads(2);
+  torch::manual_seed(8);
+  const at::Tensor large = at::randn({200, 200}), gradient = at::randn({200, 200});
+  const at::Tensor whole = large.clone().requires_grad_(true), part = large[7].clone().requires_grad_(true);
+  Adamw optimizer({{"whole", whole}, {"part", part}}, {0.01, 0.9, 0.999, 1e-8, true});
+  Adamw alone({{"part", part}}, {0.01, 0.9, 0.999, 1e-8, true});
+  whole.mutable_grad() = gradient;
+  optimizer.prepare();
+  optimizer.commit(0.1);
+  part.mutable_grad() = gradient[7].clone();
+  alone.prepare();
+  alone.commit(0.1);
+  CHECK(at::allclose(part, whole[7], 1e-6, 1e-7));
+  CHECK(at::get_num_threads() == 2);
+  at::set_num_threads(before);
+}
+
 TEST_CASE("commit allocates nothing, so memory cannot run out half-way through an update") {
   struct Counting : c10::Allocator {
     c10::DataPtr allocate(std::size_t bytes) override { return ++count, inner->allocate(bytes); }
