@@ -14,9 +14,7 @@ help: ## this list
 	@echo "  HOLDFAST_TORCH=/path   use this LibTorch (2.13.0 CPU, 2.14.1 CUDA) instead of looking for one"
 	@echo "  HOLDFAST_JOBS=N        compilers at a time"
 
-quickstart: ## set up, build, train on the bundled digits
-	@$(SETUP)/setup.sh
-	@$(SETUP)/build.sh release
+quickstart: build ## set up, build, train on the bundled digits
 	@build/release/holdfast run configs/digits.toml
 
 check: ## set up, build, run the tests
@@ -31,9 +29,9 @@ check-full: check ## check, and the sanitizers and clang-tidy on the half withou
 setup: ## bring in what is missing (Debian packages, LibTorch, Python tools)
 	@$(SETUP)/setup.sh
 
-build: ## set up and build build/release
+build: ## set up and build what is installed, without the tests, in build/release
 	@$(SETUP)/setup.sh
-	@$(SETUP)/build.sh release
+	@$(SETUP)/build.sh release product
 
 fast: ## build and test the half without LibTorch, in build/fast
 	@$(SETUP)/setup.sh packages tools
