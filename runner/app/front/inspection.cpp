@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
@@ -34,7 +35,9 @@ checkpoint::Inspection inspect_path(const std::string& path) {
   if (!exists(path))
     throw Error(ExitCode::kMissingInput, "inspect.absent", path, "there is no such checkpoint or run folder",
                 "`holdfast status DIR` lists the runs below a folder");
-  if (exists(path + "/manifest.json")) return checkpoint::Store::inspect(path);
+  std::error_code failure;  // one checkpoint has one name, whatever link led to it
+  const std::string real = std::filesystem::canonical(path, failure).string();
+  if (!failure && exists(real + "/manifest.json")) return checkpoint::Store::inspect(real);
   const auto generation = checkpoint::RunHome::look(path);
   const std::string newest = generation.state == checkpoint::GenerationState::kAbsent
                                  ? std::string()

@@ -1,6 +1,8 @@
 // The finished generation's status.json says which target it had; checkpoints say where it stands.
 #include "app/worker/resumption.hpp"
 
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "base/io_error.hpp"
@@ -44,6 +46,8 @@ bool target_raised(const spec::Recipe& recipe, const checkpoint::Generation& fin
 
 bool nothing_to_do(const CommandLine& line, const spec::Recipe& recipe, const std::string& home,
                    checkpoint::Generation& generation) {
+  // A home that cannot be looked into is told when it is opened, as the output it is.
+  if (access((home + "/current").c_str(), F_OK) != 0) return false;
   generation = checkpoint::RunHome::look(home);
   if (generation.state != GenerationState::kFinished || wants_fresh(line) || line.resume != "auto") return false;
   return recipe.run.string("when_done") == "exit" && !target_raised(recipe, generation);
