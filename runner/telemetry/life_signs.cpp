@@ -15,6 +15,7 @@ namespace {
 
 constexpr Duration kLineEvery = std::chrono::seconds(30);
 constexpr std::int64_t kSkipLines = 10;  ///< skips told one by one; later ones are only counted
+constexpr double kLeastSpan = 0.05;      ///< seconds; shorter spans give no rate
 constexpr double kRateMemory = 0.7;      ///< share of the old rate kept at each beat: steadies the time left
 
 double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
@@ -87,9 +88,15 @@ void LifeSigns::started(const StartFacts& facts) {
   show(true);
 }
 
+double LifeSigns::fresh_rate() const {
+  const double passed = seconds(last_.now - beat_at_);
+  // The first window warms up caches and threads: it says nothing about those that follow.
+  if (passed < kLeastSpan || beat_at_ == Duration{}) return 0;
+  return static_cast<double>(last_.update - beat_update_) / passed;
+}
+
 void LifeSigns::beat(Duration now) {
-  const double passed = seconds(now - beat_at_);
-  const double fresh = passed > 0 ? static_cast<double>(last_.update - beat_update_) / passed : 0;
+  const double fresh = fresh_rate();
   rate_ = rate_ > 0 ? kRateMemory * rate_ + (1 - kRateMemory) * fresh : fresh;
   beat_at_ = now;
   beat_update_ = last_.update;
@@ -106,7 +113,7 @@ void LifeSigns::beat(Duration now) {
     if (last_.grad_norm >= 0) fields.emplace_back("grad_norm", sums_.grad_norm / applied);
   }
   fields.emplace_back("learning_rate", last_.learning_rate);
-  fields.emplace_back("updates_per_second", rate_);
+  if (rate_ > 0) fields.emplace_back("updates_per_second", rate_);
   fields.emplace_back("data_wait_seconds", seconds(sums_.data_wait));
   sums_ = {};
   event("update", fields);
@@ -120,12 +127,12 @@ void LifeSigns::show(bool redraw_only) {
   if (settings_.console == ConsoleMode::kLines && redraw_only) return;
   Snapshot at;
   at.run = settings_.run;
-  at.update = status_.update;
+  at.update = last_.update;
   at.total = status_.total_updates;
   at.epoch = last_.epoch;
   at.epochs = settings_.epochs;
-  at.loss = status_.loss;
-  at.updates_per_second = rate_;
+  at.loss = sums_.applied > 0 ? sums_.loss / static_cast<double>(sums_.applied) : status_.loss;
+  at.updates_per_second = rate_ > 0 ? rate_ : fresh_rate();
   at.memory_bytes = resident_bytes();
   if (settings_.console == ConsoleMode::kBar)
     console_.draw(progress_bar(at, console_.width()));
@@ -167,7 +174,6 @@ void LifeSigns::saved(const SaveReport& report) {
   if (!report.ok)
     settings_.log->warn("the checkpoint of update " + std::to_string(report.update) +
                         " could not be written; the older ones stay");
-  show(true);
 }
 
 void LifeSigns::out_of_memory(const OomReport& report) {

@@ -76,6 +76,8 @@ class LifeSigns {
     Duration data_wait{};
   };
   void beat(Duration now);
+  /// Updates a second since the last beat; 0 where that cannot be said yet.
+  [[nodiscard]] double fresh_rate() const;
   void dropped(const WindowReport&);
   void event(std::string_view name, const EventFields& fields);
   void show(bool redraw_only);
