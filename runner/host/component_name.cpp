@@ -14,20 +14,6 @@ constexpr std::string_view kSuffix = ".so";
 constexpr std::size_t kLongestName = 63;
 }  // namespace
 
-std::string_view kind_name(Kind kind) {
-  switch (kind) {
-    case Kind::kModel:
-      return "model";
-    case Kind::kDataset:
-      return "dataset";
-    case Kind::kStrategy:
-      return "strategy";
-    case Kind::kHook:
-      return "hook";
-  }
-  return "component";
-}
-
 bool is_component_name(std::string_view name) {
   return !name.empty() && name.size() <= kLongestName && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';

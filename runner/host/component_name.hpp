@@ -4,12 +4,11 @@
 #include <string>
 #include <string_view>
 
-#include "holdfast/component.hpp"
+#include "base/component_kind.hpp"
 
 namespace holdfast::host {
 
-/// "model", "dataset", "strategy", "hook", as recipes write them.
-std::string_view kind_name(Kind kind);
+using base::kind_name;
 
 /// 1 to 63 characters of [a-z0-9_]: such a name cannot leave its folder.
 bool is_component_name(std::string_view name);

@@ -207,20 +207,6 @@ std::span<const SafeMember> safe_set() {
   return members;
 }
 
-std::string_view kind_name(Kind kind) {
-  switch (kind) {
-    case Kind::kModel:
-      return "model";
-    case Kind::kDataset:
-      return "dataset";
-    case Kind::kStrategy:
-      return "strategy";
-    case Kind::kHook:
-      return "hook";
-  }
-  throw std::logic_error("no such kind of plugin");
-}
-
 std::span<const Rung> rungs() {
   static constexpr std::array<Rung, 6> all = {{{"retry", "empty the caches and retry", false},
                                                {"halve_micro_batch", "halve the micro-batch", false},

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/component_kind.hpp"
 #include "holdfast/component.hpp"
 #include "holdfast/options.hpp"
 
@@ -44,8 +45,7 @@ struct SafeMember {
 };
 std::span<const SafeMember> safe_set();
 
-/// "model", "dataset", "strategy", "hook".
-std::string_view kind_name(Kind kind);
+using base::kind_name;
 
 /// The rungs of memory.on_oom, mildest first; only the built ones are accepted today.
 struct Rung {

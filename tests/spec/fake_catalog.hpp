@@ -96,9 +96,7 @@ struct Trial {
   std::string working_folder = "/work";
 };
 
-/// Reads `text` as "r.toml" in a fresh folder.
-inline Recipe read(const std::string& text, const Trial& trial = {}) {
-  const Folder folder;
+inline Recipe read(const Folder& folder, const std::string& text, const Trial& trial) {
   FakeCatalog catalog;
   ReadOptions options;
   options.overrides = trial.overrides;
@@ -108,17 +106,14 @@ inline Recipe read(const std::string& text, const Trial& trial = {}) {
   return read_recipe(folder.write("r.toml", text), options);
 }
 
+/// Reads `text` as "r.toml" in a fresh folder.
+inline Recipe read(const std::string& text, const Trial& trial = {}) { return read(Folder{}, text, trial); }
+
 /// The rendered faults of `text`, its folder cut away; "no fault" when there is none.
 inline std::string faults(const std::string& text, const Trial& trial = {}, int code = 78) {
   const Folder folder;
-  FakeCatalog catalog;
-  ReadOptions options;
-  options.overrides = trial.overrides;
-  options.working_folder = trial.working_folder;
-  options.environment = trial.environment;
-  if (trial.catalog) options.catalog = &catalog;
   try {
-    read_recipe(folder.write("r.toml", text), options);
+    read(folder, text, trial);
   } catch (const Faults& error) {
     CHECK(static_cast<int>(error.code()) == code);
     std::string what = error.what();
