@@ -75,7 +75,7 @@ Generation read_generation(const base::Folder& home, const std::string& name) {
 
 std::optional<std::string> current_generation(const base::Folder& home) {
   const std::vector<std::string> names = generation_names(home);
-  const std::string target = home.link_target(kCurrent).value_or("");
+  std::string target = home.link_target(kCurrent).value_or("");
   if (std::find(names.begin(), names.end(), target) != names.end()) return target;
   if (names.empty()) return std::nullopt;
   return names.back();
