@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/agreement.hpp"
 #include "engine/composition.hpp"
 #include "engine/trainer_impl.hpp"
 #include "optim/adamw.hpp"
@@ -65,6 +66,7 @@ Trainer::Impl::Impl(TrainerParts trainer_parts)
       loader(*parts.train, train_loader(parts.settings)),
       step(parts, plan, parameters, *optimizer) {
   const auto& settings = parts.settings;
+  if (parts.eval) require_agreement(parts.train->facts(), parts.eval->facts());
   total_updates = settings.updates ? *settings.updates : *settings.epochs * loader.plan().windows_per_epoch();
   if (settings.schedule.warmup_updates > total_updates)
     throw Error(ExitCode::kBadRecipe, "schedule.warmup", "schedule.warmup_updates",
