@@ -2,7 +2,7 @@
 
 import subprocess
 
-from harness import COMMAND, Case, FIXTURES, main, strict_json
+from harness import COMMAND, Case, FIXTURES, ROOT, main, strict_json
 
 
 class Commands(Case):
@@ -19,6 +19,11 @@ class Commands(Case):
                       ["run", "x.toml", "--supervise"], ["run", "x.toml", "--retry"]):
             done = self.holdfast(*words, code=64)
             self.assertIn("is not yet built in this version", done.stderr)
+
+    def test_the_committed_schema_is_what_the_command_prints(self):
+        committed = (ROOT / "schemas/run.schema.json").read_text()
+        printed = self.holdfast("schema", env=self.environment(HOLDFAST_PLUGIN_PATH="")).stdout
+        self.assertEqual(committed, printed, "write it anew: build/release/holdfast schema >schemas/run.schema.json")
 
     def test_validate_tells_all_faults_and_touches_nothing(self):
         good = self.recipe("good.toml")
