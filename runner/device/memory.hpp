@@ -1,4 +1,4 @@
-// How much memory is in use, behind an interface so that tests can say so.
+// How much memory is in use, behind an interface so that tests can say so; and what freed blocks are kept for reuse.
 #pragma once
 
 #include <cstdint>
@@ -22,5 +22,13 @@ class ProcessMemory : public MemoryProbe {
  public:
   [[nodiscard]] MemoryFigures read() const override;
 };
+
+/// Gives cached device memory, and free heap pages of the process, back.
+void release_caches();
+
+/// From now on the C allocator keeps the blocks that a step frees and reuses them in the next one (up to 1 GiB at the
+/// top of the heap). By default it hands large ones back to the system each time, and a step pays the page faults.
+/// Once, before training. release_caches() still returns them.
+void keep_freed_memory();
 
 }  // namespace holdfast::device

@@ -1,7 +1,6 @@
 // Classification of allocator failures.
 #include "device/out_of_memory.hpp"
 
-#include <malloc.h>
 #include <torch/torch.h>
 
 namespace holdfast::device {
@@ -27,7 +26,5 @@ bool is_device_out_of_memory(const std::exception& failure, std::string& text) {
   text = sentence_of(failure);
   return true;
 }
-
-void release_caches() { malloc_trim(0); }
 
 }  // namespace holdfast::device

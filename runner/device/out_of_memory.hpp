@@ -9,9 +9,6 @@ namespace holdfast::device {
 /// True for the allocator's own exception. `text` gets its first line, without a stack trace.
 bool is_device_out_of_memory(const std::exception& failure, std::string& text);
 
-/// Gives cached device memory, and free heap pages of the process, back.
-void release_caches();
-
 /// What an exception of LibTorch or of the standard library says, without the stack trace LibTorch appends.
 std::string sentence_of(const std::exception& failure);
 

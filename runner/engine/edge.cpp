@@ -1,7 +1,7 @@
 // The edge of a window: the only place where a run is evaluated, saved or ended.
 #include <torch/torch.h>
 
-#include "device/out_of_memory.hpp"
+#include "device/memory.hpp"
 #include "engine/evaluation.hpp"
 #include "engine/trainer_impl.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "device/out_of_memory.hpp"
+#include "device/memory.hpp"
 
 namespace holdfast::engine {
 namespace {

@@ -5,6 +5,7 @@
 #include "app/worker/settings.hpp"
 #include "app/worker/weights.hpp"
 #include "device/device.hpp"
+#include "device/memory.hpp"
 #include "device/random.hpp"
 #include "device/threads.hpp"
 
@@ -56,6 +57,7 @@ void Assembly::apply_machine_settings() const {
   if (!device.is_cpu())
     throw Error(ExitCode::kUnavailable, "device.not_built", recipe_.path,
                 "training on '" + device.str() + "' is not yet built in this version", "write [run] device = \"cpu\"");
+  device::keep_freed_memory();
   device::set_compute_threads(recipe_.run.has("threads") ? static_cast<int>(recipe_.run.integer("threads")) : 0);
   device::set_deterministic(recipe_.run.boolean("deterministic"));
 }
