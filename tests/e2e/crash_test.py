@@ -19,6 +19,31 @@ class Crash(Case):
     def test_an_abort_in_a_plugin_is_70_too(self):
         self.assertIn("window_end crashed (SIGABRT)", self.holdfast("run", self.fault('action = "signal"\nsignal = 6'), code=70).stderr)
 
+    def test_a_trap_or_a_forbidden_system_call_in_a_plugin_is_70_too(self):
+        for number, name in ((5, "SIGTRAP"), (31, "SIGSYS")):
+            done = self.holdfast("run", self.fault(f'action = "signal"\nsignal = {number}'), "--new", code=70)
+            self.assertIn(f"window_end crashed ({name})", done.stderr)
+
+    def test_a_plugin_that_ends_the_process_is_70_with_its_name_whatever_code_it_asked_for(self):
+        for function in ("exit", "_exit", "quick_exit"):
+            for status in (0, 5):
+                with self.subTest(function=function, status=status):
+                    recipe = self.fault(f'action = "{function}"\nstatus = {status}')
+                    done = self.holdfast("run", recipe, "--new", code=70)
+                    self.assertEqual(done.stdout, "")
+                    self.assertIn("error[plugin.ended_process]: plugin 'hook.fault': window_end ended the process with "
+                                  f"{function}()\n", done.stderr)
+
+    def test_a_constructor_that_ends_the_process_does_not_make_a_recipe_valid(self):
+        recipe = self.recipe()
+        text = recipe.read_text()
+        begin, end = text.index("[dataset.eval]"), text.index("[train]")
+        recipe.write_text(text[:begin] + '[dataset.eval]\nplugin = "fault"\nplace = "open"\naction = "_exit"\n' + text[end:])
+        for command in ("run", "validate", "plan"):
+            with self.subTest(command=command):
+                done = self.holdfast(command, recipe, code=70)
+                self.assertIn("plugin 'fault': construction ended the process with _exit()", done.stderr)
+
     def test_an_exception_of_a_plugin_is_70_after_an_emergency_save(self):
         home = self.folder / "runs/digits"
         done = self.holdfast("run", self.fault('action = "throw"'), code=70)

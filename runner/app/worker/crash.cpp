@@ -14,7 +14,7 @@
 namespace holdfast::app {
 namespace {
 
-constexpr std::array kSignals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+constexpr std::array kSignals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
 constexpr std::size_t kStackBytes = 64 * 1024;
 
 void put(std::string_view text) { (void)!write(STDERR_FILENO, text.data(), text.size()); }
@@ -29,6 +29,10 @@ std::string_view name_of(int number) {
       return "SIGFPE";
     case SIGILL:
       return "SIGILL";
+    case SIGTRAP:
+      return "SIGTRAP";
+    case SIGSYS:
+      return "SIGSYS";
     default:
       return "SIGABRT";
   }

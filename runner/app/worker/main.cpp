@@ -9,6 +9,7 @@
 #include "app/command/command_line.hpp"
 #include "app/worker/commands.hpp"
 #include "app/worker/crash.hpp"
+#include "app/worker/foreign_exit.hpp"
 #include "app/worker/source.hpp"
 #include "base/text.hpp"
 #include "device/out_of_memory.hpp"
@@ -117,5 +118,6 @@ int carry_out(int count, char** values) {
 int main(int count, char** values) {
   holdfast::base::block_signals();  // before any thread is made
   holdfast::app::report_crashes();
+  holdfast::app::report_foreign_exits();
   holdfast::host::end_process(carry_out(count, values));
 }
