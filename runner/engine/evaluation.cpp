@@ -34,9 +34,9 @@ struct Totals {
 void add_batch(Model& model, const Batch& batch, Totals& totals) {
   const base::PluginCallScope running("model", "evaluation");
   PlainSegments segments;
+  totals.weight += model.weight(batch);  // first: it refuses what the kernels would choke on
   const Outputs outputs = model.forward(batch, segments);
   totals.loss += model.loss(outputs, batch).item<double>();
-  totals.weight += model.weight(batch);
   model.score(outputs, batch, totals.scores);
 }
 
