@@ -26,6 +26,10 @@ constexpr int kGzipWindow = 15 + 16;  // largest window, gzip wrapper
   if (error == EMFILE || error == ENFILE)
     throw Error(ExitCode::kIoError, "data.descriptors", path, "cannot be opened: too many open files",
                 "raise `ulimit -n`");
+  if (error == EACCES || error == EPERM)
+    throw Error(ExitCode::kMissingInput, "data.unreadable", path,
+                std::string("cannot be opened: ") + std::strerror(error),
+                "give this user permission to read it and to enter its folders");
   throw Error(ExitCode::kMissingInput, "data.missing", path, std::string("cannot be opened: ") + std::strerror(error),
               error == ENOENT ? "relative paths start at the recipe's folder" : "");
 }

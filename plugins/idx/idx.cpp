@@ -12,6 +12,7 @@ namespace holdfast::plugins {
 namespace {
 
 constexpr std::int64_t kMostInferredClasses = 65536;
+constexpr double kMostClasses = 1048576;
 
 void add_array(XXH3_state_t* state, const IdxArray& array) {
   std::string head = std::string("idx ") + name_of(array.type) + " " + std::to_string(array.samples);
@@ -28,11 +29,18 @@ void Idx::declare(OptionTable& options) {
       "IDX file or files, plain or gzip; several are read one after the other");
   options.paths("labels").or_one().min_items(1).doc("IDX file or files with one label a sample");
   options.number("scale").above(0).doc("stored value that becomes 1.0 (255 for uint8 files, otherwise 1: unchanged)");
-  options.integer("classes").min(1).doc("labels lie in 0..classes-1 (1 + the largest label of these files)");
+  options.integer("classes")
+      .min(1)
+      .max(kMostClasses)
+      .doc("labels lie in 0..classes-1 (1 + the largest label of these files)");
   options.integer("ignore_label").doc("stored label that means \"no label\" (none)");
 }
 
 Idx::Idx(const Options& options, const Context&) : images_(read_idx(options.strings("images"))) {
+  if (images_.sample_shape.empty())
+    throw Error(ExitCode::kBadData, "data.image_rank", images_.parts.front().path,
+                "holds one value a sample (1 dimension), but an image needs at least one dimension besides the samples",
+                "check that `images` does not name a file of labels");
   scale_ = images_.type == ElementType::kU8 ? 255 : 1;
   if (options.has("scale")) scale_ = options.number("scale");
   if (options.has("labels")) read_labels(options);
@@ -41,6 +49,11 @@ Idx::Idx(const Options& options, const Context&) : images_(read_idx(options.stri
 
 void Idx::read_labels(const Options& options) {
   labels_ = read_idx(options.strings("labels"));
+  if (!labels_->sample_shape.empty())
+    throw Error(ExitCode::kBadData, "data.label_rank", labels_->parts.front().path,
+                "has " + std::to_string(labels_->sample_shape.size() + 1) +
+                    " dimensions, but labels are one number a sample (1 dimension)",
+                "check that `labels` does not name a file of images");
   if (options.has("ignore_label")) ignore_ = options.integer("ignore_label");
   if (labels_->samples != images_.samples)
     throw Error(ExitCode::kBadData, "data.count", labels_->parts.front().path,

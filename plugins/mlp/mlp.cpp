@@ -6,6 +6,8 @@
 namespace holdfast::plugins {
 namespace {
 
+constexpr double kWidest = 65536;
+
 Activation activation_of(const std::string& word) {
   if (word == "gelu") return Activation::kGelu;
   return word == "tanh" ? Activation::kTanh : Activation::kRelu;
@@ -84,7 +86,10 @@ at::Tensor MlpNet::forward(const at::Tensor& input, Segments& segments) {
 }
 
 void Mlp::declare(OptionTable& options) {
-  options.integers("hidden", {128}).min(1).doc("widths of the hidden layers; [] makes a linear classifier");
+  options.integers("hidden", {128})
+      .min(1)
+      .max(kWidest)
+      .doc("widths of the hidden layers; [] makes a linear classifier");
   options.string("activation", "relu").one_of({"relu", "gelu", "tanh"}).doc("after every hidden layer");
   options.number("dropout", 0.0).min(0).below(1).doc("share of hidden values dropped in training");
 }

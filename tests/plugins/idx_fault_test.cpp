@@ -134,7 +134,8 @@ TEST_CASE("A missing file, a folder, a FIFO and a file without permission are re
   REQUIRE(::chmod(locked.c_str(), 0) == 0);
   if (::geteuid() != 0)  // root may read everything
     CHECK(files.fault(files.images({locked})) ==
-          "66 DIR/locked: error[data.missing]: cannot be opened: Permission denied");
+          "66 DIR/locked: error[data.unreadable]: cannot be opened: Permission denied\n"
+          "  hint: give this user permission to read it and to enter its folders");
 }
 
 TEST_CASE("Files of one list must hold the same kind of samples") {
@@ -164,6 +165,17 @@ TEST_CASE("C72: labels 1..10 for 10 classes, -1, 255 and 1.5 are refused when th
                              big_endian(0, 4) + big_endian(0, 4);
   CHECK(label_fault(halves) ==
         "65 DIR/labels: error[data.label_range]: sample 1: label 1.5 is none: labels are whole numbers from 0" + hint);
+}
+
+TEST_CASE("A file of labels is no file of images, and the other way round") {
+  IdxFolder files;
+  CHECK(
+      files.fault_of_image(idx_labels({1, 2, 3})) ==
+      "65 DIR/images: error[data.image_rank]: holds one value a sample (1 dimension), but an image needs at least one "
+      "dimension besides the samples\n  hint: check that `images` does not name a file of labels");
+  CHECK(label_fault(idx_u8({4, 2, 2})) ==
+        "65 DIR/labels: error[data.label_rank]: has 3 dimensions, but labels are one number a sample (1 dimension)\n"
+        "  hint: check that `labels` does not name a file of images");
 }
 
 TEST_CASE("Labels that are all ignored, or would mean absurdly many classes, are refused") {

@@ -4,8 +4,10 @@
 #include "app/worker/catalog.hpp"
 #include "app/worker/settings.hpp"
 #include "app/worker/weights.hpp"
+#include "base/plugin_guard.hpp"
 #include "device/device.hpp"
 #include "device/memory.hpp"
+#include "device/out_of_memory.hpp"
 #include "device/random.hpp"
 #include "device/threads.hpp"
 
@@ -40,9 +42,31 @@ Assembly::Assembly(const CommandLine& line, const Source& source, base::RunLog& 
 
 Assembly::~Assembly() = default;
 
+std::unique_ptr<Component> Assembly::make(const spec::PluginTable& table, Kind kind, const DataFacts* facts) {
+  const ComponentInfo& info = host_->find(kind, table.plugin);
+  const Context context = services_->context(table.table, facts);
+  const std::string place = "[" + table.table + "]";
+  const char* hint = "make the model or the data set smaller, or use a machine with more memory";
+  try {
+    auto component =
+        base::guard<c10::Error>(table.plugin, "construction", [&] { return info.make(table.options, context); });
+    if (component) return component;
+    throw Error(ExitCode::kBug, "plugin.threw", "", "plugin '" + table.plugin + "': construction returned nothing");
+  } catch (const c10::Error& failure) {
+    std::string text;
+    if (device::is_device_out_of_memory(failure, text))  // nothing is built on a GPU: it is the host's allocator
+      throw Error(ExitCode::kHostOutOfMemory, "memory.host", place,
+                  "plugin '" + table.plugin + "' needs more memory than there is: " + text, hint);
+    throw base::plugin_failure(table.plugin, "construction", device::sentence_of(failure));
+  } catch (const std::bad_alloc&) {
+    throw Error(ExitCode::kHostOutOfMemory, "memory.host", place,
+                "plugin '" + table.plugin + "' needs more memory than there is", hint);
+  }
+}
+
 template <class C>
 std::unique_ptr<C> Assembly::create(const spec::PluginTable& table, const DataFacts* facts) {
-  auto component = host_->create(C::kKind, table.plugin, table.options, services_->context(table.table, facts));
+  auto component = make(table, C::kKind, facts);
   auto* typed = dynamic_cast<C*>(component.get());
   if (!typed)
     throw Error(ExitCode::kPlugin, "plugin.wrong_kind", "plugin '" + table.plugin + "'",

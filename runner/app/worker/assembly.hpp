@@ -39,6 +39,8 @@ class Assembly {
   [[nodiscard]] const Dataset* eval_data() const { return eval_.get(); }
 
  private:
+  /// A component, made by its plugin. Error 70 naming the plugin, 88 when the host has no memory for it.
+  std::unique_ptr<Component> make(const spec::PluginTable& table, Kind kind, const DataFacts* facts);
   template <class C>
   std::unique_ptr<C> create(const spec::PluginTable& table, const DataFacts* facts);
   void apply_machine_settings() const;
