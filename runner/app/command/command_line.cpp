@@ -206,6 +206,9 @@ void refuse_unbuilt_options(const std::string& where, const std::vector<std::str
 }  // namespace
 
 CommandLine parse_command_line(const std::vector<std::string>& arguments) {
+  for (const auto& argument : arguments)  // recipes, status files and logs are UTF-8: it could not be written down
+    if (base::valid_utf8(argument) != argument)
+      usage_fault("holdfast", "not_utf8", "'" + base::shortened(argument) + "' holds bytes that are not UTF-8");
   CommandLine help;
   help.help = overview();
   if (arguments.empty())
