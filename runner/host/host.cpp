@@ -42,7 +42,7 @@ void fill_loaded(PluginReport& report, const Library& library) {
 void fill_refused(PluginReport& report, const Error& error) {
   report.status = PluginReport::Status::kRefused;
   report.reason = error.what();
-  report.code = error.code();
+  report.error = error;
   report.stamp = stamp_of(report.path);
 }
 }  // namespace
@@ -111,35 +111,40 @@ std::unique_ptr<Component> Host::create(Kind kind, std::string_view name, const 
 
 std::vector<std::string> Host::available() const {
   std::set<std::string> names;
-  for (const Candidate& candidate : all_candidates(folders_)) names.insert(candidate.name);
+  for (const Candidate& candidate : all_candidates(folders_))
+    if (is_component_name(candidate.name)) names.insert(candidate.name);
   return {names.begin(), names.end()};
 }
 
-std::vector<std::string> Host::names(Kind kind) {
-  std::vector<std::string> names;
-  for (const PluginReport& report : list())
-    if (report.library && report.library->find(kind, report.name)) names.push_back(report.name);
-  std::sort(names.begin(), names.end());
-  return names;
+PluginReport Host::report_first(const Candidate& candidate) {
+  PluginReport report = report_of(candidate);
+  try {
+    fill_loaded(report, load(candidate.name));
+  } catch (const Error& error) {
+    fill_refused(report, error);
+  }
+  return report;
+}
+
+PluginReport Host::report(std::string_view name) {
+  require_component_name(name);
+  const std::vector<Candidate> found = find_candidates(folders_, name);
+  if (found.empty()) throw_not_found(folders_, name);
+  return report_first(found.front());
 }
 
 std::vector<PluginReport> Host::list() {
   std::vector<PluginReport> reports;
   std::map<std::string, std::string> first;
   for (const Candidate& candidate : all_candidates(folders_)) {
-    PluginReport report = report_of(candidate);
     const auto [used, is_first] = first.emplace(candidate.name, candidate.path);
-    if (!is_first) {
-      report.status = PluginReport::Status::kShadowed;
-      report.reason = "shadowed by " + used->second;
-    } else {
-      try {
-        fill_loaded(report, load(candidate.name));
-      } catch (const Error& error) {
-        fill_refused(report, error);
-      }
+    if (is_first) {
+      reports.push_back(report_first(candidate));
+      continue;
     }
-    reports.push_back(std::move(report));
+    PluginReport& report = reports.emplace_back(report_of(candidate));
+    report.status = PluginReport::Status::kShadowed;
+    report.reason = "shadowed by " + used->second;
   }
   return reports;
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "holdfast/component.hpp"
+#include "holdfast/error.hpp"
 #include "holdfast/options.hpp"
 #include "holdfast/registrar.hpp"
 #include "host/library.hpp"
@@ -31,7 +32,7 @@ struct PluginReport {
   Origin origin = Origin::kBuiltIn;
   Status status = Status::kOk;
   std::string reason;                ///< refused: the whole error text; shadowed: by which file
-  ExitCode code = ExitCode::kOk;     ///< refused: what a run would end with
+  std::optional<Error> error;        ///< refused: what a run would end with
   std::optional<Stamp> stamp;        ///< where the note could be read
   const Library* library = nullptr;  ///< kOk: components, options, summary; lives as long as the host
 };
@@ -61,18 +62,19 @@ class Host {
   /// your own). The component must be destroyed before the host; its code is never unloaded.
   std::unique_ptr<Component> create(Kind kind, std::string_view name, const Options& options, const Context& context);
 
-  /// Plugin names by file, sorted, each once. Opens no file.
+  /// Plugin names by file, sorted, each once; files whose name is none are left out. Opens no file.
   [[nodiscard]] std::vector<std::string> available() const;
-  /// Components of a kind that can be used by name, sorted; loads every available plugin and leaves out refused ones.
-  std::vector<std::string> names(Kind kind);
 
   /// Every plugin file of every folder, in search order; loads those that are not shadowed.
   std::vector<PluginReport> list();
+  /// The plugin `name`, and no other file; Error 80 [plugin.bad_name] or [plugin.not_found] when there is none.
+  PluginReport report(std::string_view name);
   /// One file, wherever it lies, as if it were found first. A refusal is reported, not thrown.
   PluginReport check(const std::string& file);
 
  private:
   const Library& load(std::string_view name);
+  PluginReport report_first(const Candidate& candidate);
   void require_unclaimed(const Library& incoming) const;
   void note(const std::string& sentence);
 

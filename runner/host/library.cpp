@@ -37,9 +37,13 @@ boost::dll::shared_library& keep_forever(boost::dll::shared_library library) {
   return *kept.back();
 }
 
+/// What a crash or an exception before any component exists is told by: a stranger's file needs its path.
+std::string call_text(const char* call, const std::string& path) { return std::string(call) + " (" + path + ")"; }
+
 boost::dll::shared_library& map_library(const std::string& path, const Stamp& stamp) {
-  const base::PluginCallScope scope(stamp.id, "loading");  // static initialisers run: a crash there has a name
-  ::dlerror();                                             // an older failure must not be told as this one's
+  const std::string loading = call_text("loading", path);
+  const base::PluginCallScope scope(stamp.id, loading);  // static initialisers run: a crash there has a name
+  ::dlerror();                                           // an older failure must not be told as this one's
   std::error_code failed;
   boost::dll::shared_library library;
   library.load(path, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, failed);
@@ -57,7 +61,7 @@ const holdfast_plugin_v1& query(boost::dll::shared_library& library, const std::
     throw Error(ExitCode::kPlugin, "plugin.no_entry", path, std::string("the plugin does not export ") + kQuery + "()",
                 "use HOLDFAST_PLUGIN, and do not hide it");
   const auto entry = library.get<const holdfast_plugin_v1*()>(kQuery);
-  const holdfast_plugin_v1* plugin = base::guard(stamp.id, kQuery, entry);
+  const holdfast_plugin_v1* plugin = base::guard(stamp.id, call_text(kQuery, path), entry);
   if (!plugin)
     throw Error(ExitCode::kPlugin, "plugin.no_description", path, std::string(kQuery) + "() returned nothing");
   if (plugin->struct_size < sizeof(holdfast_plugin_v1))
@@ -82,7 +86,7 @@ std::vector<ComponentInfo> registered_by(const holdfast_plugin_v1& plugin, const
   Staging staging(path);
   std::array<char, kErrorSize> text{};
   Registrar& registrar = staging;
-  const int failed = base::guard(plugin.id, "registration", [&] {
+  const int failed = base::guard(plugin.id, call_text("registration", path), [&] {
     return plugin.register_components(static_cast<void*>(&registrar), text.data(), text.size());
   });
   if (failed == 0) return staging.take();

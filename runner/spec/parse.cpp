@@ -147,6 +147,26 @@ Place place_of_redefinition(const Source& source, Place place, bool header) {
   return place;
 }
 
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
+}
+
+/// What is given twice, in the user's spelling: "the table [train]", "the key 'epochs'". toml++ names it too, but with
+/// doubled quotes and leftovers. `place` is the header's line; `column` is where toml++ noticed.
+std::string repeated(const Source& source, const Place& place, bool header, std::size_t column) {
+  const std::string_view line = source.line(place.line);
+  if (header) return "the table " + base::shortened(trimmed(line.substr(0, line.rfind(']') + 1)));
+  const std::string_view before = line.substr(0, column);  // the last pair of an inline table
+  const std::size_t equals = before.rfind('=');
+  const std::size_t begin = before.find_last_of("{,", equals) + 1;
+  std::string_view key = equals == std::string_view::npos ? "" : trimmed(before.substr(begin, equals - begin));
+  if (key.empty() || key.find_first_of(" =\"'[") != std::string_view::npos)
+    key = trimmed(line.substr(0, line.find('=')));
+  return "the key '" + base::shortened(key) + "'";
+}
+
 [[noreturn]] void refuse(const Source& source, const toml::parse_error& error) {
   std::string text(error.description());
   const bool redefines =
@@ -155,7 +175,12 @@ Place place_of_redefinition(const Source& source, Place place, bool header) {
   const std::string prefix = "Error while parsing ";
   if (starts_with(text, prefix)) text = text.substr(prefix.size());
   Place place = place_of(error.source());
-  if (redefines) place = place_of_redefinition(source, place, header);
+  if (redefines) {
+    const auto column = static_cast<std::size_t>(std::max(place.column, 1) - 1);
+    place = place_of_redefinition(source, place, header);
+    const bool closed = text.find("cannot insert") != std::string::npos;
+    text = repeated(source, place, header, column) + (closed ? " adds to a value that is complete already" : "");
+  }
   std::string hint;
   if (redefines) hint = "every key and table stands once; no value was taken from either";
   if (text.find("TOML_MAX_NESTED_VALUES") != std::string::npos)

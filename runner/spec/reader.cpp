@@ -28,6 +28,12 @@ bool make_table(Value& value) {
 
 bool is_name(std::string_view name) { return !name.empty() && name.size() <= 64 && quote_key(name) == name; }
 
+/// The host's rule: such a name cannot leave its folder.
+bool is_plugin_name(std::string_view name) {
+  return !name.empty() && name.size() <= 63 &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string_view::npos;
+}
+
 class Reader {
  public:
   Reader(const std::string& path, const ReadOptions& options)
@@ -155,7 +161,7 @@ class Reader {
       Checker::set_default(draft.own, *place.keys->find("plugin"), name);
     if (draft.own.options.has("enabled")) draft.enabled = draft.own.options.boolean("enabled");
     if (draft.own.options.has("plugin")) draft.plugin = draft.own.options.string("plugin");
-    draft.declared = draft.plugin.empty() ? nullptr : declared(draft);
+    draft.declared = draft.own.options.has("plugin") ? declared(draft) : nullptr;
     if (draft.declared) {
       draft.options = checker_.table(*draft.declared, value, where, place.keys);
     } else {
@@ -177,16 +183,16 @@ class Reader {
     const Place at = given != draft.own.given.end() ? given->second : draft.own.place;
     // A reference would let a variable's content into messages and choose the code that runs.
     const std::string& written = draft.own.toml.at("plugin");
-    if (!is_name(draft.plugin) || written != quote(draft.plugin)) {
+    if (!is_plugin_name(draft.plugin) || written != quote(draft.plugin)) {
       report_.add(at, "recipe.bad_name",
-                  "the name of a plugin is made of letters, digits, '_' and '-': got " + base::shortened(written));
+                  "the name of a plugin has 1 to 63 characters of a-z, 0-9 and '_': got " + base::shortened(written));
       return nullptr;
     }
     if (!options_.catalog) return nullptr;
-    std::string why;
-    const OptionTable* table = options_.catalog->options(draft.place->kind, draft.plugin, why);
-    // What is switched off need not be there.
-    if (!table && draft.enabled) unavailable(draft, at, why);
+    Catalog::Refusal refusal;
+    const OptionTable* table = options_.catalog->options(draft.place->kind, draft.plugin, refusal);
+    // What is switched off need not load, but a mistyped name would switch nothing off.
+    if (!table && (draft.enabled || !is_known(draft))) unavailable(draft, at, std::move(refusal));
     if (table)
       for (const auto& spec : table->specs())
         if (draft.place->keys->find(spec->name))
@@ -196,14 +202,24 @@ class Reader {
     return table;
   }
 
-  void unavailable(const DraftPlugin& draft, const Place& at, std::string why) {
-    const std::string kind(kind_name(draft.place->kind));
-    if (why.empty()) why = "there is no " + kind + " plugin '" + draft.plugin + "'";
+  [[nodiscard]] bool is_known(const DraftPlugin& draft) const {
     const std::vector<std::string> names = options_.catalog->names(draft.place->kind);
-    const std::string near = base::nearest_name(draft.plugin, names).value_or("");
-    std::string hint = "holdfast plugins lists what there is";
-    if (!near.empty()) hint = "did you mean '" + near + "'?";
-    report_.add(at, "plugin.unavailable", "[" + draft.table + "] " + why, hint);
+    const auto is_this = [&](const SafeMember& member) {
+      return member.place == draft.place->name && member.plugin == draft.plugin;
+    };
+    return std::find(names.begin(), names.end(), draft.plugin) != names.end() ||
+           std::any_of(safe_set().begin(), safe_set().end(), is_this);
+  }
+
+  void unavailable(const DraftPlugin& draft, const Place& at, Catalog::Refusal refusal) {
+    const std::string kind(kind_name(draft.place->kind));
+    if (refusal.why.empty()) refusal.why = "there is no " + kind + " plugin '" + draft.plugin + "'";
+    if (refusal.hint.empty()) {
+      const std::vector<std::string> names = options_.catalog->names(draft.place->kind);
+      const std::string near = base::nearest_name(draft.plugin, names).value_or("");
+      refusal.hint = near.empty() ? "holdfast plugins lists what there is" : "did you mean '" + near + "'?";
+    }
+    report_.add(at, "plugin.unavailable", "[" + draft.table + "] " + refusal.why, refusal.hint);
   }
 
   Recipe finish() {

@@ -20,9 +20,13 @@ namespace holdfast::spec {
 class Catalog {
  public:
   virtual ~Catalog() = default;
-  /// Null when there is no such component; `why` then says so in a sentence (plugin not found, wrong ABI, ...).
-  virtual const OptionTable* options(Kind kind, std::string_view plugin, std::string& why) = 0;
-  /// Known names of a kind, for suggestions.
+  /// Why a component cannot be had: a sentence (plugin not found, wrong ABI, ...) and what to do; either may be empty.
+  struct Refusal {
+    std::string why, hint;
+  };
+  /// Null when there is no such component; `refusal` then says so. May load the plugin.
+  virtual const OptionTable* options(Kind kind, std::string_view plugin, Refusal& refusal) = 0;
+  /// Names that options() may know, for suggestions. Loads nothing, so names of other kinds may be among them.
   virtual std::vector<std::string> names(Kind kind) = 0;
 };
 
@@ -60,10 +64,11 @@ struct ReadOptions {
 };
 
 /// Reads and checks a recipe. Throws Faults with every fault of the file: exit 78, 66 when the file cannot be read, 80
-/// when nothing but plugins is at fault. A disabled strategy or hook is checked but not listed in the Recipe.
-/// Always set in the Options: every key with a default; run.name, run.output, train.eval_batch_size,
-/// optimizer.weight_decay too. Not set unless given: run.threads, run.keep_runs, train.epochs or train.updates,
-/// train.clip_grad_norm, train.early_stop, checkpoint.keep_every.
+/// when nothing but plugins is at fault. A disabled strategy or hook is checked but not listed in the Recipe; its
+/// plugin must be known by name, and its options are checked where it can be loaded. Always set in the Options: every
+/// key with a default; run.name, run.output, train.eval_batch_size, optimizer.weight_decay too. Not set unless given:
+/// run.threads, run.keep_runs, train.epochs or train.updates, train.clip_grad_norm, train.early_stop,
+/// checkpoint.keep_every.
 Recipe read_recipe(const std::string& path, const ReadOptions& options);
 
 /// `[plugins] search` of a recipe, absolute, read before the plugin host exists. Same faults as read_recipe for a file

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/text.hpp"
 #include "spec/check.hpp"
 
 namespace holdfast::spec {
@@ -82,6 +83,12 @@ std::optional<Checker::Text> Checker::path(const Value& value, const std::string
     problem = "is empty";
   } else if (text->expanded.find('\0') != std::string::npos) {
     problem = "holds a NUL character";
+  } else if (base::valid_utf8(text->expanded) != text->expanded) {
+    problem = "holds bytes that are not UTF-8, which no recipe can hold";
+    hint = "rename the file or folder";
+  } else if (base::terminal_safe_line(text->expanded) != text->expanded) {
+    problem = "holds a control character";
+    hint = "rename the file or folder";
   } else if (text->expanded == "~" || text->expanded.substr(0, 2) == "~/") {
     problem = "begins with '~', which only a shell replaces";
     hint = "write ${HOME} instead of ~";
@@ -100,6 +107,13 @@ std::optional<Checker::Text> Checker::path(const Value& value, const std::string
     text->raw = escape_references(folder) + "/" + text->raw;
   }
   text->expanded = absolute_path(folder, text->expanded);
+  if (!is_absolute && base::terminal_safe_line(folder) != folder) {
+    report_.add(value.place, "recipe.bad_path",
+                "'" + name + "' starts at a folder whose name holds a control character or bytes that are not UTF-8: " +
+                    base::terminal_safe_line(folder),
+                "rename the folder");
+    return std::nullopt;
+  }
   return text;
 }
 

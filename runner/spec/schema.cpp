@@ -125,7 +125,7 @@ class Plugins {
     if (!catalog_) return open_table(place);
     Json out = {{"type", "object"}, {"description", place.help}, {"required", {"plugin"}}};
     Json names = Json::array(), cases = Json::array();
-    for (const std::string& name : catalog_->names(place.kind)) {
+    for (const std::string& name : usable(place)) {
       names.push_back(name);
       cases.push_back({{"if", {{"properties", {{"plugin", {{"const", name}}}}}, {"required", {"plugin"}}}},
                        {"then", table_of(place, name)}});
@@ -142,7 +142,7 @@ class Plugins {
     const Json other = chosen_by_plugin(place);
     if (catalog_) {
       out["properties"] = Json::object();
-      for (const std::string& name : catalog_->names(place.kind))
+      for (const std::string& name : usable(place))
         out["properties"][name] = {
             {"if", {{"required", {"plugin"}}}}, {"then", other}, {"else", table_of(place, name)}};
     }
@@ -159,10 +159,19 @@ class Plugins {
     return out;
   }
 
+  const OptionTable* options_of(const PluginPlace& place, const std::string& plugin) {
+    Catalog::Refusal not_told;  // a plugin that cannot be loaded has no schema
+    return catalog_->options(place.kind, plugin, not_told);
+  }
+
+  std::vector<std::string> usable(const PluginPlace& place) {
+    std::vector<std::string> names = catalog_->names(place.kind);
+    std::erase_if(names, [&](const std::string& name) { return options_of(place, name) == nullptr; });
+    return names;
+  }
+
   Json table_of(const PluginPlace& place, const std::string& plugin) {
-    std::string why;
-    const OptionTable* options = catalog_->options(place.kind, plugin, why);
-    return options ? closed_table({place.keys, options}) : open_table(place);
+    return closed_table({place.keys, options_of(place, plugin)});
   }
 
   Catalog* catalog_;

@@ -1,10 +1,12 @@
 """Bad input: one sentence with its place, the exact exit code, and a run home that was never touched."""
 
 import os
+import re
+import resource
 import shutil
 import subprocess
 
-from harness import COMMAND, Case, DIGITS, main, read_idx, snapshot, write_idx
+from harness import COMMAND, Case, DIGITS, FIXTURES, main, read_idx, snapshot, write_idx
 
 TRAIN_IMAGES = "dataset.train.images"
 TRAIN_LABELS = "dataset.train.labels"
@@ -108,8 +110,60 @@ class BadInput(Case):
         self.path.write_text(self.path.read_text().replace('"mlp"', '"mpl"'))
         done = self.holdfast("run", self.path, code=80)
         self.assertRegex(done.stderr, rf"^{self.path}:\d+:\d+: error\[")
-        self.assertIn("mlp", done.stderr)
+        self.assertIn("did you mean 'mlp'?", done.stderr)
         self.assertFalse((self.folder / "runs").exists())
+
+    def test_a_mistyped_name_loads_no_plugin_to_suggest_one(self):
+        self.path.write_text(self.path.read_text().replace('"mlp"', '"mpl"'))
+        trap = self.folder / "plugins"
+        trap.mkdir()
+        shutil.copy(FIXTURES / "libholdfast_fault.so", trap)  # loading "fault" would note the second file
+        done = self.holdfast("run", self.path, "--plugin-dir", trap, code=80)
+        self.assertNotIn("comes later in the search", done.stderr)
+        self.assertIn("did you mean 'mlp'?", done.stderr)
+
+    def test_a_refused_plugin_keeps_its_hint_and_is_told_once(self):
+        odd = self.folder / "libholdfast_other.so"
+        stamp = re.compile(rb"2\.(\d+\.\d+)\0")
+        odd.write_bytes(stamp.sub(rb"1.\1\0", (FIXTURES / "libholdfast_fault.so").read_bytes()))  # another LibTorch
+        done = self.holdfast("plugins", "--check", odd, code=80)
+        self.assertEqual((done.stderr.count("error["), done.stderr.count(str(odd))), (1, 1), done.stderr)
+        hint = done.stderr[done.stderr.index("  hint: "):]
+        recipe = self.recipe(more="[hook.other]")
+        self.assertIn(hint, self.holdfast("run", recipe, "--plugin-dir", self.folder, code=80).stderr)
+
+    def test_labels_for_images_and_images_for_labels_are_65_before_anything_is_made(self):
+        write_idx(self.data / "wide", [1497, 2], bytes(2 * 1497))
+        self.refused(65, self.data / "wide", "has 2 dimensions", sets=[(TRAIN_LABELS, self.data / "wide")])
+        labels = DIGITS / "train-labels-idx1-ubyte.gz"
+        self.refused(65, labels, "at least one dimension", sets=[(TRAIN_IMAGES, labels)])
+
+    def test_C72_an_eval_label_beyond_the_models_classes_is_65_with_sample_and_range(self):
+        shape, values = read_idx(DIGITS / "test-labels-idx1-ubyte.gz")
+        changed = bytearray(values)
+        changed[7] = 255
+        write_idx(self.data / "labels", shape, changed)
+        done = self.holdfast("run", self.path, "--set", f"dataset.eval.labels={self.data}/labels", code=65)
+        self.assertEqual(done.stderr.count("error["), 1, done.stderr)
+        self.assertNotIn("out of bounds", done.stderr)
+
+    def test_a_model_beyond_all_memory_is_88_in_one_sentence_and_an_absurd_width_is_78(self):
+        limits = dict(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30)))
+        done = self.holdfast("run", self.path, "--set", "model.hidden=[65536,65536]", code=88, **limits)
+        self.assertEqual(done.stderr.count("error["), 1, done.stderr)
+        self.assertIn("[model]: error[memory.host]: plugin 'mlp' needs more memory than there is: ", done.stderr)
+        self.assertLess(len(done.stderr), 600)
+        self.assertIn("between 1 and 65536", self.holdfast("run", self.path, "--set", "model.hidden=[1000000000]", code=78).stderr)
+        self.assertIn("between 1 and 1048576",
+                      self.holdfast("run", self.path, "--set", "dataset.train.classes=1000000000", code=78).stderr)
+
+    def test_a_path_that_no_recipe_can_hold_is_refused_in_words(self):
+        before = snapshot(self.folder)
+        process = subprocess.run([COMMAND.encode(), b"run", os.fsencode(self.path), b"--output", b"o\xfe"], cwd=self.folder,
+                                 env=self.environment(), capture_output=True, timeout=120)
+        self.assertEqual(process.returncode, 64)
+        self.assertIn(b"'o\\xfe' holds bytes that are not UTF-8", process.stderr)
+        self.assertEqual(snapshot(self.folder), before)
 
     def test_C10_illegal_counts_are_refused_with_key_value_and_range(self):
         for value in ("0", "-1", "2.5", '"4"', "9223372036854775807"):

@@ -71,7 +71,7 @@ TEST_CASE("the list tells good, refused and shadowed files apart") {
   CHECK(reports[0].stamp->version == "1.2.3");
   CHECK(reports[1].path == text);
   CHECK(reports[1].status == PluginReport::Status::kRefused);
-  CHECK(reports[1].code == holdfast::ExitCode::kPlugin);
+  CHECK(reports[1].error->code() == holdfast::ExitCode::kPlugin);
   CHECK(reports[1].reason == text + ": error[plugin.not_elf]: not a shared library: it begins with '#!/bin/sh\\n'");
   CHECK(reports[2].name == "Bad-Name");
   CHECK(reports[2].reason ==
@@ -82,9 +82,7 @@ TEST_CASE("the list tells good, refused and shadowed files apart") {
   CHECK(reports[4].path == shadowed);
   CHECK(reports[4].status == PluginReport::Status::kShadowed);
   CHECK(reports[4].reason == "shadowed by " + good);
-  CHECK(test.host.names(Kind::kHook) == std::vector<std::string>{"casts", "good"});
-  CHECK(test.host.names(Kind::kModel).empty());
-  CHECK(test.host.available() == std::vector<std::string>{"Bad-Name", "casts", "good", "text"});
+  CHECK(test.host.available() == std::vector<std::string>{"casts", "good", "text"});
 }
 
 TEST_CASE("a checked file is reported with its stamp and components, and joins nothing") {
@@ -109,7 +107,7 @@ TEST_CASE("a refused file is reported with the reason, and its stamp where that 
   CHECK(test.host.check(absent).reason == absent + ": error[plugin.absent]: there is no such file");
   const PluginReport report = test.host.check(other);
   CHECK(report.status == PluginReport::Status::kRefused);
-  CHECK(report.code == holdfast::ExitCode::kPlugin);
+  CHECK(report.error->code() == holdfast::ExitCode::kPlugin);
   REQUIRE(report.stamp);
   CHECK(report.stamp->abi == 9);
   CHECK_FALSE(report.library);
@@ -120,4 +118,19 @@ TEST_CASE("a plugin stripped, optimised at link time and with unused sections re
   folder.add("packed");
   TestHost test(folder);
   CHECK(test.find_error("packed") == "nothing");
+}
+
+TEST_CASE("one plugin is reported by name without opening any other file") {
+  PluginFolder folder;
+  const std::string good = folder.add("good");
+  folder.add("lively");  // starts a thread when it is loaded
+  TestHost test(folder);
+  const PluginReport report = test.host.report("good");
+  CHECK(report.path == good);
+  CHECK(report.library);
+  std::ifstream maps("/proc/self/maps");
+  const std::string mapped{std::istreambuf_iterator<char>(maps), {}};
+  CHECK(mapped.find(good) != std::string::npos);
+  CHECK(mapped.find(folder.file("lively")) == std::string::npos);
+  CHECK(error_of([&] { (void)test.host.report("goood"); }).find("did you mean 'good'?") != std::string::npos);
 }

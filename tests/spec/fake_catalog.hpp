@@ -40,16 +40,21 @@ class FakeCatalog : public Catalog {
 
   OptionTable& add(Kind kind, const std::string& name) { return tables_[{kind, name}]; }
 
-  const OptionTable* options(Kind kind, std::string_view plugin, std::string& why) override {
+  const OptionTable* options(Kind kind, std::string_view plugin, Refusal& refusal) override {
+    if (plugin == "refused") {
+      refusal = {"the plugin was built for LibTorch 1.0", "rebuild it"};
+      return nullptr;
+    }
     const auto found = tables_.find({kind, std::string(plugin)});
     if (found != tables_.end()) return &found->second;
-    why = "no plugin '" + std::string(plugin) + "' in /lib/plugins";
+    refusal.why = "no plugin '" + std::string(plugin) + "' in /lib/plugins";
     return nullptr;
   }
   std::vector<std::string> names(Kind kind) override {
     std::vector<std::string> out;
     for (const auto& [key, table] : tables_)
       if (key.first == kind) out.push_back(key.second);
+    if (kind == Kind::kHook) out.insert(out.end(), {"gone", "refused"});  // there, but they cannot be loaded
     return out;
   }
 

@@ -134,3 +134,32 @@ TEST_CASE("an expanded value never reaches an error text") {
     CHECK_MESSAGE(told.find("s3cr3t") == std::string::npos, told);
   }
 }
+
+TEST_CASE("a path with control characters or bytes that are not UTF-8 is refused, wherever it comes from") {
+  CHECK(faults(kHead + "[run]\noutput = \"o/\\u001b]0;pwned\\u0007z\"\n")
+            .starts_with("r.toml:13:10: error[recipe.bad_path]: 'run.output' must be a path: the string "
+                         "\"o/\\u001b]0;pwned\\u0007z\" holds a control character\n"));
+  CHECK(faults(with_labels("\"a\\u202eb\"")).find("holds a control character") != std::string::npos);
+  Trial trial;
+  trial.overrides = {{"run.output", "o\xfe"}};
+  CHECK(faults(kHead, trial) ==
+        "--set run.output=o\\xfe: error[recipe.bad_path]: 'run.output' must be a path: the string \"o\\xfe\" holds "
+        "bytes that are "
+        "not UTF-8, which no recipe can hold\n  hint: rename the file or folder");
+  CHECK(faults(with_labels("\"${V}\""), with_environment({{"V", "a\nb"}})).find("holds a control character") !=
+        std::string::npos);
+  const Folder folder;
+  const std::string odd = folder.write("odd\xfe/r.toml", kHead);
+  FakeCatalog catalog;
+  ReadOptions options;
+  options.catalog = &catalog;
+  try {
+    read_recipe(odd, options);
+    FAIL("no fault");
+  } catch (const Faults& error) {
+    CHECK(
+        error.message() ==
+        "'dataset.train.images' starts at a folder whose name holds a control character or bytes that are not UTF-8: " +
+            folder.path() + "/odd\\xfe");
+  }
+}

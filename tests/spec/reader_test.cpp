@@ -74,11 +74,41 @@ TEST_CASE("a second instance names its plugin") {
 TEST_CASE("enabled = false removes a strategy, a hook and a member of the safe set") {
   const Recipe recipe = read(kHead +
                              "[strategy.amp]\nenabled = false\n[hook.periodic_checkpoint]\nenabled = false\n"
-                             "[hook.not_installed]\nenabled = false\nx = 1\n");
+                             "[hook.gone]\nenabled = false\nx = 1\n");
   CHECK(recipe.strategies.empty());
   CHECK(recipe.hooks.empty());
   CHECK(faults(kHead + "[strategy.amp]\nenabled = false\ndtyp = \"fp16\"\n").find("did you mean 'dtype'?") !=
         std::string::npos);
+}
+
+TEST_CASE("what is switched off must be known by name, or the switch does nothing") {
+  CHECK(faults(kHead + "[hook.periodic_chekpoint]\nenabled = false\n", {}, 80) ==
+        "r.toml:12:1: error[plugin.unavailable]: [hook.periodic_chekpoint] no plugin 'periodic_chekpoint' in "
+        "/lib/plugins\n  [hook.periodic_chekpoint]\n  ^\n  hint: did you mean 'periodic_checkpoint'?");
+  CHECK(faults(kHead + "[hook.refused]\nenabled = false\n") == "no fault");
+  Trial blind;
+  blind.catalog = false;
+  CHECK(faults(kHead + "[hook.periodic_chekpoint]\nenabled = false\n", blind) == "no fault");
+}
+
+TEST_CASE("a plugin that was refused keeps the host's hint") {
+  CHECK(faults(kHead + "[hook.refused]\n", {}, 80) ==
+        "r.toml:12:1: error[plugin.unavailable]: [hook.refused] the plugin was built for LibTorch 1.0\n"
+        "  [hook.refused]\n  ^\n  hint: rebuild it");
+}
+
+TEST_CASE("a plugin's name has 1 to 63 characters of a-z, 0-9 and _, with or without a catalog") {
+  for (const bool catalog : {true, false})
+    for (const std::string& bad :
+         std::vector<std::string>{"", "ml p", "Mlp", "m-p", "../mlp", "m\\u0007", std::string(64, 'a')}) {
+      std::string text = kHead;
+      text.replace(text.find("\"mlp\""), 5, "\"" + bad + "\"");
+      Trial trial;
+      trial.catalog = catalog;
+      CHECK(faults(text, trial)
+                .starts_with("r.toml:2:10: error[recipe.bad_name]: the name of a plugin has 1 to 63 characters of a-z, "
+                             "0-9 and '_': got \""));
+    }
 }
 
 TEST_CASE("a plugin that is not there is exit 80, with the nearest name") {
@@ -92,7 +122,7 @@ TEST_CASE("a plugin that is not there is exit 80, with the nearest name") {
         "  plugin = \"transformer\"\n           ^\n  hint: holdfast plugins lists what there is");
   text.replace(text.find("\"transformer\""), 13, "\"../mlp\"");
   CHECK(faults(text) ==
-        "r.toml:2:10: error[recipe.bad_name]: the name of a plugin is made of letters, digits, '_' and '-': got "
+        "r.toml:2:10: error[recipe.bad_name]: the name of a plugin has 1 to 63 characters of a-z, 0-9 and '_': got "
         "\"../mlp\"\n  plugin = \"../mlp\"\n           ^");
 }
 

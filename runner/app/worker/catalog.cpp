@@ -26,16 +26,16 @@ std::unique_ptr<host::Host> make_host(const CommandLine& line, const std::vector
   return std::make_unique<host::Host>(std::move(setup));
 }
 
-const OptionTable* HostCatalog::options(Kind kind, std::string_view plugin, std::string& why) {
+const OptionTable* HostCatalog::options(Kind kind, std::string_view plugin, Refusal& refusal) {
   try {
     return &host_.find(kind, plugin).options;
   } catch (const Error& error) {  // told by the reader, with the line of the recipe that asked for it
-    why = error.message();
-    if (!error.where().empty()) why = error.where() + ": " + why;
+    refusal = {error.message(), error.hint()};
+    if (!error.where().empty()) refusal.why = error.where() + ": " + refusal.why;
     return nullptr;
   }
 }
 
-std::vector<std::string> HostCatalog::names(Kind kind) { return host_.names(kind); }
+std::vector<std::string> HostCatalog::names(Kind) { return host_.available(); }
 
 }  // namespace holdfast::app

@@ -19,7 +19,7 @@ std::unique_ptr<host::Host> make_host(const CommandLine& line, const std::vector
 class HostCatalog : public spec::Catalog {
  public:
   explicit HostCatalog(host::Host& host) : host_(host) {}
-  const OptionTable* options(Kind kind, std::string_view plugin, std::string& why) override;
+  const OptionTable* options(Kind kind, std::string_view plugin, Refusal& refusal) override;
   std::vector<std::string> names(Kind kind) override;
 
  private:

@@ -21,7 +21,7 @@ std::string status_text(const PluginReport& report) {
     case PluginReport::Status::kShadowed:
       return "shadowed";
     default:
-      return "refused (" + std::to_string(static_cast<int>(report.code)) + ")";
+      return "refused (" + std::to_string(static_cast<int>(report.error->code())) + ")";
   }
 }
 
@@ -72,8 +72,7 @@ std::string table(const std::vector<PluginReport>& reports) {
 
 int show(const CommandLine& line, const PluginReport& report) {
   if (line.json) print(to_json(report).dump(2) + "\n");
-  if (report.status == PluginReport::Status::kRefused)
-    throw Error(report.code, "plugin.refused", report.path, "this plugin cannot be used: " + report.reason);
+  if (report.error) throw Error(*report.error);
   if (!line.json) print(details(report));
   return 0;
 }
@@ -83,16 +82,8 @@ int show(const CommandLine& line, const PluginReport& report) {
 int plugins_command(const CommandLine& line, Frame& frame) {
   const auto host = make_host(line, {}, frame.log);
   if (!line.check.empty()) return show(line, host->check(base::absolute_path(line.check)));
+  if (!line.targets.empty()) return show(line, host->report(line.targets.front()));
   const auto reports = host->list();
-  if (!line.targets.empty()) {
-    for (const auto& report : reports)
-      if (report.name == line.targets.front() && report.status != PluginReport::Status::kShadowed)
-        return show(line, report);
-    const auto near = base::nearest_name(line.targets.front(), host->available());
-    throw Error(ExitCode::kPlugin, "plugin.not_found", "holdfast plugins",
-                "there is no plugin '" + line.targets.front() + "'" + (near ? "; did you mean '" + *near + "'?" : ""),
-                "`holdfast plugins` lists those that were found");
-  }
   if (!line.json) return print(table(reports)), 0;
   Json list = Json::array();
   for (const auto& report : reports) list.push_back(to_json(report));
