@@ -70,12 +70,12 @@ TEST_CASE("Rows follow the indices asked for, in shape, with their labels") {
 
 TEST_CASE("The scale names the value that becomes 1, divided as NumPy divides") {
   IdxFolder files;
-  Options options = files.images({files.put("images", idx_header(0x08, {3}) + std::string("\x10\x00\x05", 3))});
+  Options options = files.images({files.put("images", idx_header(0x08, {3, 1}) + std::string("\x10\x00\x05", 3))});
   options.set("scale", 16.0);
   const auto data = files.open(options);
-  CHECK(torch::equal(read(data, {0, 1, 2}).fields["input"], torch::tensor({1.F, 0.F, 5.F / 16.F})));
+  CHECK(torch::equal(read(data, {0, 1, 2}).fields["input"], torch::tensor({{1.F}, {0.F}, {5.F / 16.F}})));
   options.set("scale", 1.0);
-  CHECK(torch::equal(read(files.open(options), {0, 1, 2}).fields["input"], torch::tensor({16.F, 0.F, 5.F})));
+  CHECK(torch::equal(read(files.open(options), {0, 1, 2}).fields["input"], torch::tensor({{16.F}, {0.F}, {5.F}})));
 }
 
 TEST_CASE("Several files, plain and gzip, read as one set; several gzip members as one file") {
