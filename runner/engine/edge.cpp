@@ -10,12 +10,19 @@ namespace holdfast::engine {
 std::optional<Outcome> Trainer::Impl::edge(const WindowReport& report) {
   Requests asked;
   hooks.window_end(report, asked);
+  evaluation_pending_ = evaluation_due(report);
+  return conclude(asked, report.last);
+}
+
+// What an edge owes once hooks were heard; a resumed run comes here first when a stop cut an evaluation short.
+std::optional<Outcome> Trainer::Impl::conclude(Requests& asked, bool last) {
   Ranked ranked;
-  if (evaluation_due(report)) ranked = evaluate_and_rank(asked);
+  if (evaluation_pending_) ranked = evaluate_and_rank(asked);
   const std::string* signal = parts.stop ? parts.stop->asked() : nullptr;
   if (signal) asked.stop(ExitCode::kStoppedAfterSave, *signal);
 
-  const bool ending = report.last || ranked.stop.has_value();
+  const bool reached = last && !evaluation_pending_;
+  const bool ending = reached || ranked.stop.has_value();
   const bool stopping = asked.stop_code == ExitCode::kStoppedAfterSave;
   if (ending || stopping || ranked.best || asked.save_reason) {
     std::string reason = asked.save_reason.value_or("best");
@@ -26,8 +33,7 @@ std::optional<Outcome> Trainer::Impl::edge(const WindowReport& report) {
   }
   if (asked.release) device::release_caches();
   if (asked.stop_code && !stopping) return outcome(*asked.stop_code, asked.stop_reason);
-  if (report.last)
-    return outcome(ExitCode::kOk, "the target of " + std::to_string(total_updates) + " updates is reached");
+  if (reached) return outcome(ExitCode::kOk, "the target of " + std::to_string(total_updates) + " updates is reached");
   if (ranked.stop) return outcome(ExitCode::kOk, *ranked.stop);
   if (stopping) return outcome(ExitCode::kStoppedAfterSave, asked.stop_reason);
   check_fruitful();
@@ -54,7 +60,7 @@ bool Trainer::Impl::evaluation_due(const WindowReport& report) const {
   return false;
 }
 
-std::vector<std::pair<std::string, double>> Trainer::Impl::evaluate() {
+std::optional<std::vector<std::pair<std::string, double>>> Trainer::Impl::evaluate(StopFlag* stop) {
   const auto& s = parts.settings;
   if (!parts.eval)
     throw Error(ExitCode::kBadRecipe, "eval.no_data", "dataset.eval", "there is no eval data set",
@@ -63,19 +69,31 @@ std::vector<std::pair<std::string, double>> Trainer::Impl::evaluate() {
                                      s.loader_threads, s.prefetch_batches},
                                     s.seed,
                                     progress.update};
-  return engine::evaluate(model, *parts.eval, settings,
-                          [this](LoadedWindow& loaded) { settle(loaded, "dataset.eval"); });
+  return engine::evaluate(
+      model, *parts.eval, settings, [&](LoadedWindow& loaded) { settle(loaded, "dataset.eval"); }, stop);
 }
 
 Ranked Trainer::Impl::evaluate_and_rank(Requests& asked) {
-  const EvalReport report{progress.update, evaluate()};
+  hooks_before_evaluation_ = hook_states();
+  auto scores = evaluate(parts.stop);
+  if (!scores) {
+    observer.note("the evaluation at update " + std::to_string(progress.update) +
+                  " was cut short by the stop; it comes first when the run goes on");
+    return {};
+  }
+  const EvalReport report{progress.update, *std::move(scores)};
   last_eval = report.scores;
   last_eval_update = report.update;
   last_eval_time_ = now();
   const Ranked ranked = rank(report, parts.settings, progress);
+  evaluation_pending_ = false;
   observer.evaluated(report, ranked.best);
   hooks.eval_end(report, asked);
   return ranked;
+}
+
+bool Trainer::Impl::unsaved() const {
+  return progress.update != saved_update_ || progress.window != saved_window_ || evaluation_pending_ != saved_pending_;
 }
 
 void Trainer::Impl::save(Saver::Request request, bool must_succeed) {
@@ -89,6 +107,7 @@ void Trainer::Impl::save(Saver::Request request, bool must_succeed) {
     report.ok = true;
     saved_update_ = progress.update;
     saved_window_ = progress.window;
+    saved_pending_ = evaluation_pending_;
   } catch (const Error& error) {
     save_failed_ = must_succeed || parts.stop_on_save_error;
     if (save_failed_) throw;
@@ -102,11 +121,13 @@ void Trainer::Impl::save(Saver::Request request, bool must_succeed) {
   hooks.save_end(report);
 }
 
-// For the way out: whatever goes wrong here must not hide why the run ends.
+// For the way out: whatever goes wrong here must not hide why the run ends. Before the first window there is nothing to
+// lose, and a saved identity would refuse the recipe or data once they are mended.
 void Trainer::Impl::emergency_save(ExitCode code) noexcept {
   try {
     const bool out_of_memory = code == ExitCode::kDeviceOutOfMemory;
-    if (!save_failed_) save({out_of_memory ? "oom" : "error", out_of_memory ? "-oom" : "", false, 0, 0, 0}, false);
+    if (!save_failed_ && progress.window > 0)
+      save({out_of_memory ? "oom" : "error", out_of_memory ? "-oom" : "", false, 0, 0, 0}, false);
     hooks.run_end(code);
   } catch (const std::exception& failure) {
     observer.note(std::string("while ending after a failure: ") + failure.what());

@@ -60,9 +60,10 @@ std::vector<std::pair<std::string, double>> divide(const Totals& totals) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, double>> evaluate(Model& model, const Dataset& dataset,
-                                                     const EvaluationSettings& settings,
-                                                     const std::function<void(LoadedWindow&)>& settle) {
+std::optional<std::vector<std::pair<std::string, double>>> evaluate(Model& model, const Dataset& dataset,
+                                                                    const EvaluationSettings& settings,
+                                                                    const std::function<void(LoadedWindow&)>& settle,
+                                                                    const StopFlag* stop) {
   const EvalMode mode(model);
   const NamedTensors parameters = model.parameters();
   Split split(parameters.empty() ? at::Device(at::kCPU) : parameters.front().tensor.device());
@@ -70,6 +71,7 @@ std::vector<std::pair<std::string, double>> evaluate(Model& model, const Dataset
   loader.start(0, loader.plan().windows_per_epoch());
   Totals totals;
   while (!loader.done()) {
+    if (stop && stop->asked()) return std::nullopt;
     LoadedWindow loaded = loader.next();
     settle(loaded);
     if (loaded.batch.samples.empty()) continue;

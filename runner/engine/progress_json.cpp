@@ -57,6 +57,7 @@ SavedProgress parse(const json& object) {
   progress.early_best = optional(object.at("early_best"));
   saved.last_eval_update = object.at("last_eval_update").get<std::int64_t>();
   for (const auto& pair : object.at("last_eval")) saved.last_eval.emplace_back(pair.at(0), number(pair.at(1)));
+  saved.evaluation_pending = object.contains("evaluation_pending");
   saved.eval_data = object.at("eval_data").get<std::string>();
   saved.hooks = states(object.at("hooks"));
   saved.strategies = states(object.at("strategies"));
@@ -76,6 +77,7 @@ std::string to_json(const SavedProgress& saved) {
   object["last_eval_update"] = saved.last_eval_update;
   object["last_eval"] = json::array();
   for (const auto& [name, value] : saved.last_eval) object["last_eval"].push_back(json::array({name, number(value)}));
+  if (saved.evaluation_pending) object["evaluation_pending"] = true;  // only then: other digests stay as they are
   object["eval_data"] = saved.eval_data;
   object["hooks"] = states(saved.hooks);
   object["strategies"] = states(saved.strategies);

@@ -14,6 +14,7 @@ struct SavedProgress {
   Progress progress;
   std::int64_t last_eval_update = -1;  ///< -1: never evaluated
   std::vector<std::pair<std::string, double>> last_eval;
+  bool evaluation_pending = false;                         ///< the saved edge still owes an evaluation
   std::string eval_data;                                   ///< fingerprint; best metrics of other data mean nothing
   std::vector<std::pair<std::string, std::string>> hooks;  ///< table, JSON object
   std::vector<std::pair<std::string, std::string>> strategies;  ///< table, JSON object

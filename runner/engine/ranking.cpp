@@ -25,17 +25,20 @@ double score(const EvalReport& report, const std::string& metric, const char* ke
 
 Ranked rank(const EvalReport& report, const plan::TrainSettings& settings, Progress& progress) {
   Ranked ranked;
+  // Both names are looked up before anything changes.
   const double value = score(report, settings.best.metric, "checkpoint.best");
+  const std::optional<double> watched =
+      settings.early_stop ? std::optional(score(report, settings.early_stop->metric, "train.early_stop.metric"))
+                          : std::nullopt;
   if (improves(value, progress.best_metric, settings.best.maximise)) {
     progress.best_metric = value;
     progress.best_update = report.update;
     ranked.best = true;
   }
-  if (!settings.early_stop) return ranked;
+  if (!watched) return ranked;
   const auto& early = *settings.early_stop;
-  const double watched = score(report, early.metric, "train.early_stop.metric");
-  if (improves(watched, progress.early_best, early.maximise)) {
-    progress.early_best = watched;
+  if (improves(*watched, progress.early_best, early.maximise)) {
+    progress.early_best = *watched;
     progress.evals_without_improvement = 0;
   } else if (++progress.evals_without_improvement >= early.patience) {
     std::ostringstream why;

@@ -35,12 +35,16 @@ Outcome Trainer::Impl::loop() {
   const RunFacts facts{parts.settings.run_name, total_updates, loader.plan().windows_per_epoch(), progress.update};
   observer.started(facts, progress);
   hooks.run_begin(facts);
-  if (finished())
+  if (finished() && !evaluation_pending_)
     return outcome(ExitCode::kOk, "the target of " + std::to_string(total_updates) + " updates was reached before");
   if (const auto dropped = loader.plan().dropped_per_epoch())
     observer.note("drop_last leaves out " + std::to_string(dropped) + " samples of each epoch");
   model.train(true);
   const at::AutoGradMode gradients(true);
+  if (evaluation_pending_) {
+    Requests asked;
+    if (auto ended = conclude(asked, finished())) return *std::move(ended);
+  }
   constexpr std::int64_t kEndless = std::int64_t{1} << 62;
   loader.start(progress.window, parts.settings.epochs ? total_updates : kEndless);
   while (true)

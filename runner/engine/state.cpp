@@ -38,10 +38,10 @@ base::StateView Trainer::Impl::state() {
   base::StateView view;
   view.model = views_of(tensors, kept_);
   view.optimizer = views_of(optimizer->state(), kept_);
-  SavedProgress saved{progress, last_eval_update, last_eval, {}, {}, {}};
+  SavedProgress saved{progress, last_eval_update, last_eval, evaluation_pending_, {}, {}, {}};
   if (parts.eval && eval_data_.empty()) eval_data_ = parts.eval->fingerprint();
   saved.eval_data = eval_data_;
-  for (const auto& [table, hook] : parts.hooks) saved.hooks.emplace_back(table, hook->state());
+  saved.hooks = evaluation_pending_ ? hooks_before_evaluation_ : hook_states();
   for (const auto& [table, strategy] : parts.strategies) saved.strategies.emplace_back(table, strategy->state());
   view.progress_json = to_json(saved);
   view.identity_json = identity();
@@ -49,7 +49,13 @@ base::StateView Trainer::Impl::state() {
   return view;
 }
 
-void Trainer::Impl::restore(const base::StateView& saved) {
+Texts Trainer::Impl::hook_states() const {
+  Texts states;
+  for (const auto& [table, hook] : parts.hooks) states.emplace_back(table, hook->state());
+  return states;
+}
+
+void Trainer::Impl::restore(const base::StateView& saved, bool saved_here) {
   if (const auto differences = identity_differences(saved.identity_json, identity()); !differences.empty())
     refuse(differences);
   SavedProgress read = progress_from_json(saved.progress_json);
@@ -65,8 +71,13 @@ void Trainer::Impl::restore(const base::StateView& saved) {
   progress.epoch = progress.window / loader.plan().windows_per_epoch();
   last_eval = std::move(read.last_eval);
   last_eval_update = read.last_eval_update;
-  saved_update_ = progress.update;
-  saved_window_ = progress.window;
+  evaluation_pending_ = read.evaluation_pending && parts.eval;
+  if (saved_here) {
+    saved_update_ = progress.update;
+    saved_window_ = progress.window;
+    saved_pending_ = evaluation_pending_;
+  }
+  hooks_before_evaluation_ = read.hooks;
   restore_components(read.hooks, read.strategies);
   forget_other_metric(read.eval_data);
   tell_changes(extra.choices);

@@ -83,9 +83,9 @@ Trainer::Impl::Impl(TrainerParts trainer_parts)
 Trainer::Trainer(TrainerParts parts) : impl_(std::make_unique<Impl>(std::move(parts))) {}
 Trainer::~Trainer() = default;
 std::string Trainer::identity() const { return impl_->identity(); }
-void Trainer::restore(const base::StateView& saved) { impl_->restore(saved); }
+void Trainer::restore(const base::StateView& saved, bool saved_here) { impl_->restore(saved, saved_here); }
 Outcome Trainer::run() { return impl_->run(); }
-std::vector<std::pair<std::string, double>> Trainer::evaluate() { return impl_->evaluate(); }
+std::vector<std::pair<std::string, double>> Trainer::evaluate() { return *impl_->evaluate(nullptr); }
 base::StateView Trainer::state() { return impl_->state(); }
 const StepPlan& Trainer::step_plan() const { return impl_->plan; }
 

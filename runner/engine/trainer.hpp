@@ -64,7 +64,7 @@ class Saver {
   virtual SaveReport save(const base::StateView&, const Request&) = 0;
 };
 
-/// Set from a signal watcher; read at window edges and between micro-batches.
+/// Set from a signal watcher; read at window edges, between micro-batches and between batches of an evaluation.
 struct StopFlag {
   virtual ~StopFlag() = default;
   /// Non-null once a stop was asked for: why ("SIGTERM from pid 1"). Cheap.
@@ -109,11 +109,12 @@ class Trainer {
 
   /// JSON of what must match on resume: model tensors (names, shapes, dtypes), data fingerprints, seed, batch size.
   [[nodiscard]] std::string identity() const;
-  /// Takes over a saved state. Error 78 naming the differing keys when the identity differs.
-  void restore(const base::StateView& saved);
+  /// Takes over a saved state. Error 78 naming the differing keys when the identity differs. `saved_here`: it lies
+  /// where this run saves, so that a stop before the next window need not save it again.
+  void restore(const base::StateView& saved, bool saved_here = true);
   /// Trains to the end. Errors of data (65), plugins (70) and device (81) are thrown after an emergency save where due.
   Outcome run();
-  /// Evaluates once on the eval set and returns the scores (also for `holdfast eval`).
+  /// Evaluates once on the eval set, whole, and returns the scores (also for `holdfast eval`).
   std::vector<std::pair<std::string, double>> evaluate();
   /// The current state, valid until the next update.
   base::StateView state();

@@ -24,12 +24,13 @@ struct Trainer::Impl {
 
   // The loop (run.cpp, edge.cpp).
   Outcome run();
-  std::vector<std::pair<std::string, double>> evaluate();
+  /// Scores over the eval set; empty when `stop` was raised meanwhile. It may be null.
+  std::optional<std::vector<std::pair<std::string, double>>> evaluate(StopFlag* stop);
 
   // State (state.cpp).
   [[nodiscard]] const std::string& identity();
   base::StateView state();
-  void restore(const base::StateView& saved);
+  void restore(const base::StateView& saved, bool saved_here);
 
   TrainerParts parts;
   Observer silent;
@@ -58,6 +59,7 @@ struct Trainer::Impl {
   void settle(LoadedWindow& loaded, const std::string& table);
   WindowReport account(const LoadedWindow& loaded, const StepResult& result, double learning_rate);
   std::optional<Outcome> edge(const WindowReport& report);
+  std::optional<Outcome> conclude(Requests& asked, bool last);
   [[nodiscard]] bool evaluation_due(const WindowReport& report) const;
   Ranked evaluate_and_rank(Requests& asked);
   Outcome abandon();
@@ -65,10 +67,11 @@ struct Trainer::Impl {
   void emergency_save(ExitCode code) noexcept;
   [[nodiscard]] bool finished() const;
   void check_fruitful() const;
-  [[nodiscard]] bool unsaved() const { return progress.update != saved_update_ || progress.window != saved_window_; }
+  [[nodiscard]] bool unsaved() const;
   [[nodiscard]] Outcome outcome(ExitCode code, std::string reason) const;
   [[nodiscard]] Duration now() const { return Clock::now() - started_; }
 
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> hook_states() const;
   void check_model(const NamedTensors& saved) const;
   void restore_components(const std::vector<std::pair<std::string, std::string>>& hook_states,
                           const std::vector<std::pair<std::string, std::string>>& strategy_states);
@@ -80,7 +83,11 @@ struct Trainer::Impl {
   std::vector<at::Tensor> kept_;  ///< what the last StateView points to
   Clock::time_point started_ = Clock::now();
   Duration last_eval_time_{};
-  std::int64_t saved_update_ = 0, saved_window_ = 0;
+  bool evaluation_pending_ = false;  ///< due at this edge and not carried out yet
+  /// What is saved of hooks while it is pending: all of it is repeated, so nothing that they counted of it may count.
+  std::vector<std::pair<std::string, std::string>> hooks_before_evaluation_;
+  std::int64_t saved_update_ = -1, saved_window_ = -1;  ///< -1: nothing is saved where this run saves
+  bool saved_pending_ = false;
   std::int64_t fruitless_windows_ = 0;  ///< since the last applied update
   bool save_failed_ = false;
 };

@@ -217,6 +217,12 @@ class MemorySaver : public engine::Saver {
   std::function<void()> on_save;
 };
 
+struct Signal : engine::StopFlag {
+  const std::string* asked() const override { return raised ? &why : nullptr; }
+  bool raised = false;
+  std::string why = "SIGTERM from pid 1";
+};
+
 struct Notes : engine::Observer {
   void note(std::string_view sentence) override { notes.emplace_back(sentence); }
   void sample_skipped(const SampleFault& fault) override { skipped.push_back(fault.index); }

@@ -6,16 +6,6 @@
 using namespace holdfast;
 using namespace holdfast::tests;
 
-namespace {
-
-struct Signal : engine::StopFlag {
-  const std::string* asked() const override { return raised ? &why : nullptr; }
-  bool raised = false;
-  std::string why = "SIGTERM from pid 1";
-};
-
-}  // namespace
-
 TEST_CASE("a signal ends the window, saves, and the outcome is 75") {
   ProbeModel model;
   const TableDataset data = TableDataset::constant(6, 1);
@@ -48,6 +38,57 @@ TEST_CASE("a signal between micro-batches abandons the window: no half update") 
   CHECK(model.value() == -1);
   CHECK_FALSE(model.w.grad().defined());
   CHECK(bench.saver.saves.at(0)->request.update == 1);
+}
+
+TEST_CASE("a stop before the first update saves what there is: 75 is true, and the run goes on from there") {
+  const BlobDataset data(12);
+  const auto prepare = [](Bench& bench) {
+    bench.micro(1);
+    bench.parts.settings.batch_size = 4;
+    bench.parts.settings.optimizer.lr = 0.01;
+  };
+  SmallMlp model(0.3);
+  Bench bench(model, data);
+  prepare(bench);
+  Signal signal;
+  bench.parts.stop = &signal;
+  model.on_forward = [&] { signal.raised = true; };
+  const auto outcome = bench.run();
+  CHECK(outcome.code == ExitCode::kStoppedAfterSave);
+  CHECK(outcome.progress.update == 0);
+  REQUIRE(bench.saver.saves.size() == 1);
+  CHECK(bench.saver.saves[0]->request.update == 0);
+
+  // Stopped again before an update: the state lies where this run saves, or in another run's place.
+  for (const bool saved_here : {true, false}) {
+    SmallMlp again(0.3);
+    Bench resumed(again, data);
+    prepare(resumed);
+    resumed.parts.stop = &signal;
+    engine::Trainer trainer(resumed.parts);
+    trainer.restore(bench.saver.last(), saved_here);
+    CHECK(trainer.run().code == ExitCode::kStoppedAfterSave);
+    CHECK(resumed.saver.saves.size() == (saved_here ? 0 : 1));
+  }
+
+  SmallMlp last(0.3), whole(0.3);
+  Bench resumed(last, data), uninterrupted(whole, data);
+  prepare(resumed);
+  prepare(uninterrupted);
+  engine::Trainer trainer(resumed.parts);
+  trainer.restore(bench.saver.last());
+  trainer.run();
+  uninterrupted.run();
+  CHECK(at::equal(last.flat(), whole.flat()));
+}
+
+TEST_CASE("a failure before the first window saves nothing that would refuse the mended recipe") {
+  ProbeModel model;
+  TableDataset data = TableDataset::constant(6, 1);
+  data.corrupt = {{0, "bad magic"}};
+  Bench bench(model, data);
+  CHECK_THROWS_WITH_AS(bench.run(), doctest::Contains("error[data.corrupt]"), Error);
+  CHECK(bench.saver.saves.empty());
 }
 
 TEST_CASE("a reached target wins over a stop, a hook's own code over both") {

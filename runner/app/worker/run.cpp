@@ -49,7 +49,7 @@ class Run {
         current.state == checkpoint::GenerationState::kFinished && target_raised(assembly_.recipe(), current);
     Start start = choose_start(line_, current, raised, std::move(requested),
                                [this](std::string_view why) { frame_.log.warn(why); });
-    if (start.state) trainer_->restore(start.state->state);
+    if (start.state) trainer_->restore(start.state->state, !start.new_generation);
     frame_.preparing = false;  // from here on a stop request is the trainer's
     open_generation(start, current);
     start.state.reset();  // the trainer has its own copy; a second state in memory would be waste
