@@ -134,6 +134,16 @@ std::string Folder::read(const std::string& name, std::size_t limit) const {
   return text;
 }
 
+File open_regular(const std::string& path, int flags, mode_t mode) {
+  File file(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, mode));
+  struct stat info {};
+  if (file.fd() < 0 || ::fstat(file.fd(), &info) != 0) return File();
+  if (S_ISREG(info.st_mode)) return file;
+  file = File();
+  errno = EINVAL;
+  return file;
+}
+
 File Folder::create_file(const std::string& name, mode_t mode) const {
   File file(system_->openat(fd(), checked(name), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
   if (file.fd() < 0) throw io_error(Doing::kCreate, path_of(name), errno);

@@ -90,6 +90,10 @@ class Folder {
   FileSystem* system_;
 };
 
+/// Opens a regular file by its path: never waits (a FIFO would), follows no link at its end, and what is no regular
+/// file is EINVAL. `flags` as of open(2). A negative descriptor with errno on failure.
+File open_regular(const std::string& path, int flags, mode_t mode = 0644);
+
 /// Fills `bytes` from the file; Error 66 naming both sizes when it ends early.
 void read_exactly(FileSystem& system, const File& file, const std::string& path, std::span<std::byte> bytes);
 void write_all(FileSystem& system, const File& file, const std::string& path, std::span<const std::byte> bytes);

@@ -47,3 +47,17 @@ TEST_CASE("a stop request is passed on once, no further job starts, and no child
   CHECK(batch_table(batch).find("second  not started: a stop was asked for") != std::string::npos);
   CHECK(waitpid(-1, nullptr, WNOHANG) == -1);
 }
+
+TEST_CASE("C100: a stop request before a worker listens waits for it; an ignored SIGHUP stays ignored") {
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);  // run_batch leaves its signals blocked
+  signal(SIGHUP, SIG_IGN);
+  const std::string blocked = "exec grep -q '^SigBlk:.*4002$' /proc/self/status";  // SIGTERM and SIGINT, proc(5)
+  Job worker = shell("worker", blocked);
+  worker.takes_signals = true;
+  CHECK(run_batch({worker}).code == 0);
+  worker.arguments[2] = "kill -HUP " + std::to_string(getpid());
+  CHECK(run_batch({worker, shell("next", "exit 0")}).code == 0);
+  signal(SIGHUP, SIG_DFL);
+}

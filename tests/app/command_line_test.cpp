@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+
 #include "app/command/help.hpp"
 #include "base/exit_codes.hpp"
 
@@ -110,4 +112,30 @@ TEST_CASE("every command has a help with options and an example, and the overvie
   }
   for (const auto& code : base::exit_codes()) CHECK(overview().find(code.meaning) != std::string::npos);
   for (const auto name : unbuilt_commands()) CHECK(overview().find("\n  " + std::string(name)) == std::string::npos);
+}
+
+TEST_CASE("an empty value is refused in words for every option that takes one") {
+  const auto words = [](const std::string& command, const std::string& option, const std::string& type) {
+    return "holdfast " + command + ": error[usage.empty_value]: " + option +
+           " needs a value, got an empty one: " + type + "\n  hint: read `holdfast " + command + " --help`";
+  };
+  const std::vector<std::array<std::string, 4>> cases = {
+      {"run", "--resume", "auto|never|CHECKPOINT", "a.toml"}, {"run", "--output", "DIR", "a.toml"},
+      {"run", "--set", "TABLE.KEY=VALUE", "a.toml"},          {"run", "--on-locked", "fail|skip|wait", "a.toml"},
+      {"run", "--log-format", "human|json", "a.toml"},        {"run", "--plugin-dir", "DIR", "a.toml"},
+      {"eval", "--checkpoint", "final|best|PATH", "home"},    {"plugins", "--check", "FILE", "mlp"}};
+  for (const auto& [command, option, type, target] : cases) {
+    CAPTURE(option);
+    CHECK(fault({command, option, "", target}) == words(command, option, type));
+    CHECK(fault({command, target, option + "="}) == words(command, option, type));
+  }
+  CHECK(fault({"run", "a.toml", "--", "--resume="}) == "no fault");
+}
+
+TEST_CASE("the form of the log is known before the command line is checked") {
+  CHECK(wants_json_log({"run", "--log-format", "json", "--bad"}));
+  CHECK(wants_json_log({"run", "--bad", "--log-format=json"}));
+  CHECK_FALSE(wants_json_log({"run", "--log-format"}));
+  CHECK_FALSE(wants_json_log({"run", "--log-format=json", "--log-format", "human"}));
+  CHECK_FALSE(wants_json_log({"run", "--", "--log-format=json"}));
 }

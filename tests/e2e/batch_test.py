@@ -42,6 +42,16 @@ class Batch(Case):
         self.assertEqual(self.status(self.folder / "runs/a")["state"], "stopped")
         self.assertFalse((self.folder / "runs/digits").exists())
 
+    def test_a_reader_that_has_gone_is_no_failure_of_a_batch(self):
+        names = ("a", "b")
+        recipes = [self.recipe(f"{name}.toml", target="updates = 2") for name in names]
+        for name, recipe in zip(names, recipes):
+            recipe.write_text(recipe.read_text().replace('"digits"', f'"{name}"', 1))
+        process = self.start("run", *recipes)
+        process.stdout.close()
+        process.stdout = None
+        self.assertEqual(process.wait(timeout=60), 0)
+
 
 if __name__ == "__main__":
     main()

@@ -94,6 +94,36 @@ class Commands(Case):
         self.assertIn("model.safetensors", self.holdfast("inspect", newest.resolve(), code=66).stderr)
         self.holdfast("inspect", self.folder / "absent", code=66)
 
+    def test_a_result_that_could_not_be_written_is_74_and_a_gone_reader_is_none(self):
+        self.holdfast("run", self.recipe(target="updates = 2"))
+        home = self.folder / "runs/digits"
+        for words in (["inspect", home, "--json"], ["status", self.folder, "--json"], ["status", self.folder], ["plugins", "--json"],
+                      ["schema"], ["plan", self.recipe()], ["validate", self.recipe()], ["eval", home], ["--help"], ["version"]):
+            def ends(redirect):
+                return subprocess.run(["bash", "-c", f'"$@" {redirect}', "bash", COMMAND, *map(str, words)], capture_output=True,
+                                      text=True, cwd=self.folder, env=self.environment())
+
+            with self.subTest(words=words):
+                full = ends(">/dev/full")
+                self.assertEqual(full.returncode, 74, full.stderr)
+                self.assertIn("stdout: error[output.write]: cannot write: No space left on device (ENOSPC)", full.stderr)
+                closed = ends(">&-")
+                self.assertEqual(closed.returncode, 74, closed.stderr)
+                self.assertIn("stdout: error[output.closed]", closed.stderr)
+                gone = ends("> >(exec true); exit $?")
+                self.assertEqual((gone.returncode, gone.stderr), (0, ""))
+
+    def test_a_fault_of_the_command_line_is_a_json_line_when_the_log_is_json(self):
+        done = self.holdfast("run", "x.toml", "--nonsense", "--log-format", "json", code=64)
+        line = strict_json(done.stderr)
+        self.assertEqual(line["level"], "error")
+        self.assertIn("there is no option '--nonsense'", line["text"])
+
+    def test_an_empty_value_is_64_and_never_takes_the_next_word(self):
+        for words in (["--resume", ""], ["--resume="], ["--output", ""], ["--output="]):
+            done = self.holdfast("run", self.recipe(), *words, code=64)
+            self.assertIn("needs a value, got an empty one", done.stderr)
+
 
 if __name__ == "__main__":
     main()

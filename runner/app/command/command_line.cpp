@@ -121,6 +121,20 @@ T choose(const std::string& where, const std::string& option, const std::string&
   usage_fault(where, "arguments", error.what());
 }
 
+/// CLI11 takes an empty value for none, and the worker would then take the next word for it.
+void refuse_empty_values(const CLI::App& app, const std::string& where, const std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i)
+    for (const CLI::Option* option : app.get_options()) {
+      if (option->get_positional() || option->get_items_expected_max() == 0) continue;
+      for (const auto& name : option->get_lnames()) {
+        const std::string word = "--" + name;
+        if (arguments[i] == word + "=" ||
+            (arguments[i] == word && i + 1 < arguments.size() && arguments[i + 1].empty()))
+          usage_fault(where, "empty_value", word + " needs a value, got an empty one: " + option->get_type_name());
+      }
+    }
+}
+
 void check_sets(const CommandLine& line, const std::string& where) {
   for (const auto& set : line.sets) {
     const auto equals = set.find('=');
@@ -175,6 +189,7 @@ CommandLine parse_options(const CommandRow& row, const std::vector<std::string>&
   }
   app.get_formatter()->column_width(34);
   app.footer(std::string(row.footer));
+  refuse_empty_values(app, where, arguments);
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
   try {
     app.parse(reversed);
@@ -204,6 +219,15 @@ void refuse_unbuilt_options(const std::string& where, const std::vector<std::str
 }
 
 }  // namespace
+
+bool wants_json_log(const std::vector<std::string>& arguments) {
+  bool json = false;
+  for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
+    if (arguments[i] == "--log-format") json = i + 1 < arguments.size() && arguments[i + 1] == "json";
+    if (arguments[i].starts_with("--log-format=")) json = arguments[i] == "--log-format=json";
+  }
+  return json;
+}
 
 CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   for (const auto& argument : arguments)  // recipes, status files and logs are UTF-8: it could not be written down

@@ -2,7 +2,6 @@
 // Torch-free; knows no recipe and no file.
 #pragma once
 
-#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -35,6 +34,10 @@ struct CommandLine {
 /// Parses the arguments after the program's name. Options may stand before or after SPEC. `--help` gives kHelp with the
 /// text. Throws Error 64 whose hint names the help to read.
 CommandLine parse_command_line(const std::vector<std::string>& arguments);
+
+/// Whether these arguments ask for a JSON log, told without checking any of them: a fault of the command line itself is
+/// printed in the form that was asked for.
+bool wants_json_log(const std::vector<std::string>& arguments);
 
 /// The arguments that make the same command for these targets: parse_command_line reads them back. Used to start a
 /// worker.

@@ -20,7 +20,11 @@ namespace {
 sigset_t stop_signals(bool with_children) {
   sigset_t set;
   sigemptyset(&set);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, number);
+  for (const int number : {SIGINT, SIGTERM}) sigaddset(&set, number);
+  struct sigaction hangup {};
+  sigaction(SIGHUP, nullptr, &hangup);
+  // Blocked, it would be queued although nohup had it ignored.
+  if (hangup.sa_handler != SIG_IGN) sigaddset(&set, SIGHUP);
   if (with_children) sigaddset(&set, SIGCHLD);
   return set;
 }
@@ -36,8 +40,10 @@ pid_t start(const Job& job) {
   if (child > 0) return child;
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(static_cast<int>(ExitCode::kStoppedWithoutSave));  // it died before the line above
-  const sigset_t all = stop_signals(true);
-  sigprocmask(SIG_UNBLOCK, &all, nullptr);
+  sigset_t open = stop_signals(true);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP})
+    if (job.takes_signals) sigdelset(&open, number);
+  sigprocmask(SIG_UNBLOCK, &open, nullptr);
   execv(arguments[0], arguments.data());
   _exit(static_cast<int>(ExitCode::kBug));
 }

@@ -9,6 +9,7 @@ namespace holdfast::app {
 struct Job {
   std::string name;                    ///< as the user wrote it
   std::vector<std::string> arguments;  ///< program first, absolute
+  bool takes_signals = false;          ///< a worker: stop signals stay blocked over exec until its watcher takes them
 };
 
 struct JobResult {

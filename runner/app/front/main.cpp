@@ -1,5 +1,6 @@
 // holdfast, the command: reads the command line, does what needs no LibTorch, and becomes or starts the worker for the
 // rest. Starts in milliseconds.
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,22 +9,22 @@
 #include <exception>
 
 #include "app/command/command_line.hpp"
+#include "app/command/fault.hpp"
 #include "app/command/help.hpp"
 #include "app/front/batch.hpp"
 #include "app/front/inspection.hpp"
 #include "app/front/location.hpp"
 #include "app/front/run_table.hpp"
 #include "app/version.hpp"
-#include "base/text.hpp"
+#include "base/output.hpp"
+#include "base/signal.hpp"
 
 namespace holdfast::app {
 namespace {
 
-void print(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  if (std::fflush(stdout) != 0 && errno != EPIPE)
-    throw Error(ExitCode::kIoError, "output.write", "stdout", std::string("cannot be written: ") + strerror(errno));
-}
+base::Output result;
+
+void print(const std::string& text) { result.put(text); }
 
 /// The same process becomes the worker: same pid, so whoever started holdfast signals and waits for the trainer itself.
 [[noreturn]] void become(const std::string& worker, const std::vector<std::string>& arguments) {
@@ -38,17 +39,17 @@ void print(const std::string& text) {
 int batch(const CommandLine& line, const std::string& worker) {
   std::vector<Job> jobs;
   for (const auto& target : line.targets) {
-    Job job{target, {worker}};
+    Job job{target, {worker}, true};
     const auto arguments = arguments_of(line, {target});
     job.arguments.insert(job.arguments.end(), arguments.begin(), arguments.end());
     jobs.push_back(std::move(job));
   }
-  const BatchResult result = run_batch(jobs);
+  const BatchResult outcome = run_batch(jobs);
   if (!line.quiet)
-    print("\n" + batch_table(result));
-  else if (result.code != 0)
-    std::fputs(batch_table(result).c_str(), stderr);
-  return result.code;
+    print("\n" + batch_table(outcome));
+  else if (outcome.code != 0)
+    std::fputs(batch_table(outcome).c_str(), stderr);
+  return outcome.code;
 }
 
 int dispatch(const CommandLine& line) {
@@ -69,22 +70,35 @@ int dispatch(const CommandLine& line) {
       break;
   }
   const std::string worker = worker_of(own_path());
+  base::block_signals();  // a stop request while LibTorch loads waits for the worker's watcher, instead of killing it
   if (line.command == Command::kRun && line.targets.size() > 1) return batch(line, worker);
   become(worker, arguments_of(line, line.targets));
+}
+
+int carry_out(const std::vector<std::string>& arguments) {
+  bool json = wants_json_log(arguments);
+  try {
+    const CommandLine line = parse_command_line(arguments);
+    json = line.json_log;
+    const int code = dispatch(line);
+    const auto lost = result.failure();
+    if (!lost) return code;
+    const int loss = print_fault(*lost, json);
+    return code == 0 ? loss : code;
+  } catch (const Error& error) {
+    return print_fault(error, json);
+  } catch (const std::exception& error) {
+    return print_fault(
+        Error(ExitCode::kBug, "bug.exception", "holdfast", error.what(), "this is a bug of holdfast; please report it"),
+        json);
+  }
 }
 
 }  // namespace
 }  // namespace holdfast::app
 
 int main(int count, char** values) {
-  using holdfast::base::terminal_safe;
-  try {
-    return holdfast::app::dispatch(holdfast::app::parse_command_line({values + 1, values + count}));
-  } catch (const holdfast::Error& error) {
-    std::fprintf(stderr, "%s\n", terminal_safe(error.what()).c_str());
-    return static_cast<int>(error.code());
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "holdfast: error[bug.exception]: %s\n", terminal_safe(error.what()).c_str());
-    return static_cast<int>(holdfast::ExitCode::kBug);
-  }
+  holdfast::base::fill_standard_descriptors();
+  signal(SIGPIPE, SIG_IGN);  // a closed pipe is then an error of write; the worker asks for the same
+  return holdfast::app::carry_out({values + 1, values + count});
 }

@@ -25,7 +25,7 @@ struct Frame {
   void print_error(const Error& error);
 };
 
-/// Prints a command's result on stdout. Throws Error 74 when that fails, except for a reader that has gone.
+/// Prints a command's result on stdout; main ends with 74 when that failed (base::Output tells the rule).
 void print(const std::string& text);
 
 }  // namespace holdfast::app

@@ -1,16 +1,18 @@
 // holdfast-worker: the half of the command that needs LibTorch. Started by the front; the same command line.
+#include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <new>
 
 #include "app/command/command_line.hpp"
+#include "app/command/fault.hpp"
 #include "app/worker/commands.hpp"
 #include "app/worker/crash.hpp"
 #include "app/worker/foreign_exit.hpp"
 #include "app/worker/source.hpp"
+#include "base/folder.hpp"
+#include "base/output.hpp"
 #include "base/text.hpp"
 #include "device/out_of_memory.hpp"
 #include "host/process_end.hpp"
@@ -19,6 +21,7 @@ namespace holdfast::app {
 namespace {
 
 std::atomic<bool> preparing{true};
+base::Output result;
 
 /// On the watcher's thread. While a run is only being prepared there is nothing to save and nobody to ask.
 void leave_while_preparing(const std::string& why) {
@@ -56,7 +59,11 @@ int tell(const Error& error, Frame& frame) {
 
 int guarded(const CommandLine& line, Frame& frame) {
   try {
-    return dispatch(line, frame);
+    const int code = dispatch(line, frame);
+    const auto lost = result.failure();
+    if (!lost) return code;
+    frame.print_error(*lost);
+    return code == 0 ? static_cast<int>(lost->code()) : code;
   } catch (const Error& error) {
     return tell(error, frame);
   } catch (const std::bad_alloc&) {
@@ -77,30 +84,23 @@ void Frame::print_error(const Error& error) {
   if (json_log) return log.error(text);  // the log writes its file itself
   std::fprintf(stderr, "%s\n", text.c_str());
   if (run_log.empty()) return;
-  if (std::FILE* file = std::fopen(run_log.c_str(), "ae")) {
-    std::fprintf(file, "%s\n", text.c_str());
-    std::fclose(file);
-  }
+  const base::File file = base::open_regular(run_log, O_WRONLY | O_APPEND);
+  if (file.fd() >= 0) (void)!write(file.fd(), (text + "\n").data(), text.size() + 1);
 }
 
-void print(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  if (std::fflush(stdout) != 0 && errno != EPIPE)
-    throw Error(ExitCode::kIoError, "output.write", "stdout", std::string("cannot be written: ") + strerror(errno));
-}
+void print(const std::string& text) { result.put(text); }
 
 }  // namespace holdfast::app
 
 namespace {
 
-int carry_out(int count, char** values) {
+int carry_out(const std::vector<std::string>& arguments) {
   using namespace holdfast;
   app::CommandLine line;
   try {
-    line = app::parse_command_line({values + 1, values + count});
+    line = app::parse_command_line(arguments);
   } catch (const Error& error) {
-    std::fprintf(stderr, "%s\n", base::terminal_safe(error.what()).c_str());
-    return static_cast<int>(error.code());
+    return app::print_fault(error, app::wants_json_log(arguments));
   }
   base::SignalWatcher watcher(app::leave_while_preparing);
   base::LogOptions options;
@@ -116,8 +116,9 @@ int carry_out(int count, char** values) {
 }  // namespace
 
 int main(int count, char** values) {
+  holdfast::base::fill_standard_descriptors();
   holdfast::base::block_signals();  // before any thread is made
   holdfast::app::report_crashes();
   holdfast::app::report_foreign_exits();
-  holdfast::host::end_process(carry_out(count, values));
+  holdfast::host::end_process(carry_out({values + 1, values + count}));
 }
