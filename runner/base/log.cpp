@@ -10,6 +10,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "base/folder.hpp"
 #include "base/text.hpp"
 
 namespace holdfast::base {
@@ -47,13 +48,9 @@ std::string line_of(Style style, WallTime time, level::level_enum at, std::strin
 
 class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
-  DescriptorSink(int descriptor, bool owned, Style style, Clock& clock)
-      : descriptor_(descriptor), owned_(owned), style_(style), clock_(clock) {}
-  ~DescriptorSink() override {
-    if (owned_) ::close(descriptor_);
-  }
-  DescriptorSink(const DescriptorSink&) = delete;
-  DescriptorSink& operator=(const DescriptorSink&) = delete;
+  DescriptorSink(int descriptor, Style style, Clock& clock) : descriptor_(descriptor), style_(style), clock_(clock) {}
+  DescriptorSink(File file, Style style, Clock& clock)
+      : file_(std::move(file)), descriptor_(file_.fd()), style_(style), clock_(clock) {}
 
   void before_line(std::function<void()> clear) {
     const std::lock_guard lock(mutex_);
@@ -81,8 +78,8 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
   }
   void flush_() override {}
 
+  File file_;  // where the sink owns its descriptor
   int descriptor_;
-  bool owned_;
   Style style_;
   Clock& clock_;
   std::function<void()> clear_;
@@ -108,7 +105,7 @@ struct RunLog::Impl {
   Impl(const LogOptions& options, Clock& source)
       : clock(source),
         quiet(options.quiet),
-        terminal(std::make_shared<DescriptorSink>(options.descriptor, false,
+        terminal(std::make_shared<DescriptorSink>(options.descriptor,
                                                   options.json    ? Style::kJson
                                                   : options.color ? Style::kColor
                                                                   : Style::kHuman,
@@ -166,15 +163,14 @@ RunLog::~RunLog() = default;
 
 bool RunLog::open_file(const std::string& path) {
   // O_NONBLOCK: a FIFO in its place must not hang the start.
-  const int descriptor =
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
-  if (descriptor < 0) {
+  File opened(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644));
+  if (opened.fd() < 0) {
     const std::string reason = std::strerror(errno);
     warn("cannot write " + path + ": " + reason + "; the run goes on without it");
     return false;
   }
   const std::lock_guard lock(impl_->mutex);
-  impl_->file = std::make_shared<DescriptorSink>(descriptor, true, Style::kHuman, impl_->clock);
+  impl_->file = std::make_shared<DescriptorSink>(std::move(opened), Style::kHuman, impl_->clock);
   impl_->file->set_level(level::debug);
   impl_->path = path;
   return true;

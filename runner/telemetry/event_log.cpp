@@ -58,25 +58,21 @@ std::string event_line(std::string_view time, std::string_view event, int attemp
 }
 
 EventLog::EventLog(const std::string& path, int attempt) : attempt_(attempt) {
-  file_ = open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-  if (file_ < 0)
-    failure_ = system_text(errno);
+  file_ = base::open_regular(path, O_RDWR | O_APPEND | O_CREAT);
+  if (file_.fd() < 0)
+    failure_ = errno == EINVAL ? "not a regular file" : system_text(errno);
   else
-    cut_half_line(file_);
-}
-
-EventLog::~EventLog() {
-  if (file_ >= 0) close(file_);
+    cut_half_line(file_.fd());
 }
 
 bool EventLog::write_line(const std::string& line) {
-  if (file_ < 0) return false;
+  if (file_.fd() < 0) return false;
   struct stat before {};
-  if (fstat(file_, &before) != 0) return failure_ = system_text(errno), false;
-  const ssize_t written = write(file_, line.data(), line.size());
+  if (fstat(file_.fd(), &before) != 0) return failure_ = system_text(errno), false;
+  const ssize_t written = write(file_.fd(), line.data(), line.size());
   if (written == static_cast<ssize_t>(line.size())) return true;
   failure_ = system_text(written < 0 ? errno : ENOSPC);
-  if (written > 0) (void)!ftruncate(file_, before.st_size);
+  if (written > 0) (void)!ftruncate(file_.fd(), before.st_size);
   return false;
 }
 

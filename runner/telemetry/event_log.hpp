@@ -9,6 +9,8 @@
 #include <variant>
 #include <vector>
 
+#include "base/folder.hpp"
+
 namespace holdfast::telemetry {
 
 using EventValue = std::variant<std::nullptr_t, bool, std::int64_t, double, std::string>;
@@ -24,9 +26,6 @@ class EventLog {
   /// Opens for appending and removes half a line left by a killed writer. A file that cannot be opened makes every
   /// append fail; `failure()` says why.
   EventLog(const std::string& path, int attempt);
-  ~EventLog();
-  EventLog(const EventLog&) = delete;
-  EventLog& operator=(const EventLog&) = delete;
 
   bool append(std::string_view time, std::string_view event, const EventFields& fields) noexcept;
   [[nodiscard]] std::int64_t lost() const { return lost_total_; }
@@ -35,7 +34,8 @@ class EventLog {
 
  private:
   bool write_line(const std::string& line);
-  int file_ = -1, attempt_ = 1;
+  base::File file_;
+  int attempt_ = 1;
   std::int64_t lost_pending_ = 0, lost_total_ = 0;
   std::string failure_;
 };

@@ -2,18 +2,23 @@
 #include "telemetry/status.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <fstream>
-#include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <type_traits>
+
+#include "base/folder.hpp"
 
 namespace holdfast::telemetry {
 namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr int kSchema = 1;
+constexpr int kDeepest = 8;                             ///< nesting; ours is 2
+constexpr std::size_t kLargest = std::size_t{1} << 20;  ///< bytes; ours has about 1000
 
 template <class T>
 Json maybe(const std::optional<T>& value) {
@@ -21,13 +26,42 @@ Json maybe(const std::optional<T>& value) {
 }
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
+/// A number of ours within its type; a float or a larger one is a fault of the file, never cast.
+template <class T>
+T value_of(const Json& value) {
+  if constexpr (std::is_integral_v<T>) {
+    const bool in_range = value.is_number_unsigned()
+                              ? value.get<std::uint64_t>() <= static_cast<std::uint64_t>(std::numeric_limits<T>::max())
+                              : value.is_number_integer() && value.get<std::int64_t>() >= std::numeric_limits<T>::min();
+    if (!in_range) throw Json::type_error::create(302, "not an integer of this size", &value);
+  }
+  return value.get<T>();
+}
+
 template <class T>
 void take(const Json& object, const char* key, T& into) {
-  if (const auto found = object.find(key); found != object.end() && !found->is_null()) into = found->get<T>();
+  if (const auto found = object.find(key); found != object.end() && !found->is_null()) into = value_of<T>(*found);
 }
 template <class T>
 void take(const Json& object, const char* key, std::optional<T>& into) {
-  if (const auto found = object.find(key); found != object.end() && !found->is_null()) into = found->get<T>();
+  if (const auto found = object.find(key); found != object.end() && !found->is_null()) into = value_of<T>(*found);
+}
+
+/// Counts brackets outside strings before anything is built from the text.
+bool is_flat(std::string_view text) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (quoted && text[i] == '\\')
+      ++i;
+    else if (text[i] == '"')
+      quoted = !quoted;
+    else if (!quoted && (text[i] == '{' || text[i] == '[') && ++depth > kDeepest)
+      return false;
+    else if (!quoted && (text[i] == '}' || text[i] == ']'))
+      --depth;
+  }
+  return true;
 }
 
 Status from_json(const Json& object) {
@@ -93,6 +127,7 @@ std::string to_json(const Status& at) {
 }
 
 std::optional<Status> parse_status(std::string_view text) {
+  if (text.size() > kLargest || !is_flat(text)) return std::nullopt;
   const Json object = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object() || object.value("schema", Json(0)) != kSchema) return std::nullopt;
   try {
@@ -103,9 +138,13 @@ std::optional<Status> parse_status(std::string_view text) {
 }
 
 std::optional<Status> read_status(const std::string& generation_folder) {
-  std::ifstream file(generation_folder + "/status.json", std::ios::binary);
-  if (!file) return std::nullopt;
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const base::File file = base::open_regular(generation_folder + "/status.json", O_RDONLY);
+  struct stat info {};
+  if (file.fd() < 0 || fstat(file.fd(), &info) != 0) return std::nullopt;
+  if (info.st_size > static_cast<off_t>(kLargest)) return std::nullopt;
+  std::string text(static_cast<std::size_t>(info.st_size), '\0');
+  const ssize_t size = read(file.fd(), text.data(), text.size());
+  if (size != info.st_size) return std::nullopt;
   return parse_status(text);
 }
 
@@ -115,11 +154,12 @@ bool write_status(const std::string& generation_folder, const Status& status) no
     // would slow the training loop. After a power cut the checkpoints tell the truth, not this file.
     const std::string path = generation_folder + "/status.json", fresh = generation_folder + "/.status.json.new";
     const std::string text = to_json(status);
-    const int file = open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-    if (file < 0) return false;
-    const bool whole = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    const bool closed = close(file) == 0;
-    return whole && closed && std::rename(fresh.c_str(), path.c_str()) == 0;
+    base::File file = base::open_regular(fresh, O_WRONLY | O_CREAT | O_TRUNC);
+    if (file.fd() < 0 && unlink(fresh.c_str()) == 0)  // something else had our temporary name
+      file = base::open_regular(fresh, O_WRONLY | O_CREAT | O_EXCL);
+    if (file.fd() < 0) return false;
+    const bool whole = write(file.fd(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    return whole && std::rename(fresh.c_str(), path.c_str()) == 0;
   } catch (const std::exception&) {  // out of memory for the text: the caller counts it as not written
     return false;
   }

@@ -33,7 +33,7 @@ struct Status {
 std::string to_json(const Status&);
 /// Empty when `text` is no status of a schema this version reads.
 std::optional<Status> parse_status(std::string_view text);
-/// Reads <generation>/status.json; empty when absent or unreadable.
+/// Reads <generation>/status.json; empty when absent, unreadable, a link or no regular file, or larger than 1 MiB.
 std::optional<Status> read_status(const std::string& generation_folder);
 
 /// Replaces <generation>/status.json atomically; false when that failed (a full disk must not end training).

@@ -55,3 +55,21 @@ TEST_CASE("a folder that is none is an error with its name") {
                        "directory\n  hint: name the folder that holds your runs, usually `runs`",
                        Error);
 }
+
+TEST_CASE("a link current that leads out of its home, or to a link, is not followed") {
+  const TempFolder folder;
+  add_run(folder, "a", "finished", 1);
+  std::filesystem::create_directories(folder / "b");
+  std::filesystem::create_symlink("../a/g1", folder / "b/current");
+  std::filesystem::create_directories(folder / "c");
+  std::filesystem::create_symlink("../a/g1", folder / "c/g1");
+  std::filesystem::create_symlink("g1", folder / "c/current");
+  std::filesystem::create_symlink(".", folder / "loop");
+  CHECK(find_runs(folder.path()).size() == 1);
+}
+
+TEST_CASE("texts of a status are made harmless for the terminal") {
+  const TempFolder folder;
+  add_run(folder, "a", "\x1b[2Jx", 1);
+  CHECK(run_table(find_runs(folder.path())).find('\x1b') == std::string::npos);
+}

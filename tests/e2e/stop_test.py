@@ -1,5 +1,6 @@
 """Stop requests and locks: saved, exit 75, and the next run goes on; a second request leaves at once."""
 
+import os
 import signal
 import subprocess
 import time
@@ -81,6 +82,25 @@ class Stop(Case):
         self.assertRegex(done.stderr, r"^holdfast: SIGTERM from pid \d+: stopped before anything was changed\n$")
         self.assertFalse((self.folder / "runs").exists())
 
+    @staticmethod
+    def ignored(process):
+        with open(f"/proc/{process.pid}/status") as file:
+            return int(next(line for line in file if line.startswith("SigIgn")).split()[1], 16)
+
+    def test_C100_a_request_while_libtorch_loads_is_75_and_a_batch_starts_nothing_else(self):
+        recipe = self.folder / "slow.toml"
+        recipe.write_text(SLOW_TO_OPEN)
+        for targets in ([recipe], [recipe, recipe]):
+            for delay in (0.02, 0.05, 0.1, 0.2):
+                process = self.start("run", *targets)
+                # The front ignores SIGPIPE first of all and blocks the stop signals right after.
+                self.wait_for(lambda: self.ignored(process) & 1 << signal.SIGPIPE - 1)
+                time.sleep(delay)
+                process.send_signal(TERM)
+                done = self.finish(process)
+                self.assertEqual(done.returncode, 75, done.stderr)
+                self.assertFalse((self.folder / "runs").exists())
+
 
 class Lock(Case):
     def test_a_locked_home_is_75_and_names_the_process(self):
@@ -108,6 +128,16 @@ class Lock(Case):
         home.mkdir(parents=True)
         (home / "lock").write_text("1 elsewhere\n")
         self.holdfast("run", self.recipe(target="updates = 2"))
+
+    def test_a_fifo_in_a_run_home_blocks_nothing(self):
+        home = self.folder / "runs/digits"
+        recipe = self.recipe(target="updates = 20", more='[hook.fault]\naction = "stop"\ncode = 82\nat = 5')
+        self.holdfast("run", recipe, code=82)
+        for name in ("status.json", "events.jsonl", "run.log"):
+            (home / "current" / name).unlink()
+            os.mkfifo(home / "current" / name)
+        self.holdfast("run", recipe, "--set", "hook.fault.enabled=false")
+        self.assertEqual(self.status(home)["state"], "finished")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <csignal>
@@ -93,4 +94,12 @@ TEST_CASE("a log that cannot be opened makes every append fail, with the system'
   CHECK(log.failure() == "No such file or directory");
   CHECK_FALSE(log.append("t", "start", {}));
   CHECK(log.lost() == 1);
+}
+
+TEST_CASE("a FIFO in place of events.jsonl is refused at once") {
+  const holdfast::test::TempFolder folder;
+  REQUIRE(mkfifo((folder / "events.jsonl").c_str(), 0600) == 0);
+  EventLog log(folder / "events.jsonl", 1);
+  CHECK_FALSE(log.append("t", "start", {}));
+  CHECK(log.failure() == "not a regular file");
 }

@@ -1,8 +1,11 @@
 #include "telemetry/status.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 
 #include "temp_folder.hpp"
 
@@ -64,4 +67,36 @@ TEST_CASE("what is no status of this version is refused, not guessed") {
 
 TEST_CASE("a status that cannot be written is reported, not thrown") {
   CHECK_FALSE(write_status("/nonexistent", example()));
+}
+
+TEST_CASE("a hostile status.json is no status: links, FIFOs, folders, huge, deep and out of range") {
+  namespace fs = std::filesystem;
+  const holdfast::test::TempFolder folder;
+  const auto file = folder / "status.json";
+  const auto is_refused = [&] {
+    const bool refused = !read_status(folder.path()).has_value();
+    fs::remove_all(file);
+    return refused;
+  };
+  fs::create_symlink("/dev/zero", file);
+  CHECK(is_refused());
+  REQUIRE(mkfifo(file.c_str(), 0600) == 0);
+  CHECK(is_refused());
+  fs::create_directory(file);
+  CHECK(is_refused());
+  std::ofstream(file) << "{\"schema\": 1}";
+  fs::resize_file(file, std::uintmax_t{1} << 40);  // sparse: nothing may be allocated for it
+  CHECK(is_refused());
+  CHECK_FALSE(parse_status("{\"schema\":1,\"x\":" + std::string(100000, '[')).has_value());
+  CHECK_FALSE(parse_status("{\"schema\":1,\"update\":1e300}").has_value());
+  CHECK_FALSE(parse_status("{\"schema\":1,\"exit_code\":4294967297}").has_value());
+  CHECK_FALSE(parse_status("{\"schema\":1,\"pid\":18446744073709551615}").has_value());
+  CHECK(parse_status("{\"schema\":1,\"cause\":\"[[[[[[[[[[[\"}").has_value());
+}
+
+TEST_CASE("a FIFO under our temporary name stops no status") {
+  const holdfast::test::TempFolder folder;
+  REQUIRE(mkfifo((folder / ".status.json.new").c_str(), 0600) == 0);
+  CHECK(write_status(folder.path(), Status{}));
+  CHECK(read_status(folder.path()).has_value());
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
+#include <limits>
 
 #include "base/text.hpp"
 #include "holdfast/error.hpp"
@@ -17,12 +18,24 @@ namespace {
 namespace fs = std::filesystem;
 constexpr int kDepth = 6;
 
-bool is_gone(std::int64_t pid) { return pid > 0 && kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH; }
+bool is_gone(std::int64_t pid) {
+  if (pid > std::numeric_limits<pid_t>::max()) return true;
+  return pid > 0 && kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
+}
+
+/// The generation that the link `current` of a home names; empty for a link that leads elsewhere.
+fs::path current_of(const fs::path& home) {
+  std::error_code failure;
+  const fs::path target = fs::read_symlink(home / "current", failure);
+  const bool bare = !failure && target == target.filename() && target != "." && target != "..";
+  return bare && fs::is_directory(fs::symlink_status(home / target, failure)) ? home / target : fs::path();
+}
 
 void collect(const fs::path& folder, const fs::path& top, int depth, std::vector<RunRow>& rows) {
   std::error_code failure;
   if (fs::is_symlink(folder / "current", failure)) {
-    if (const auto status = telemetry::read_status((folder / "current").string())) {
+    const fs::path generation = current_of(folder);
+    if (const auto status = generation.empty() ? std::nullopt : telemetry::read_status(generation.string())) {
       const auto below = folder.lexically_relative(top);
       rows.push_back({below.string(), *status, status->state == "running" && is_gone(status->pid)});
     }
@@ -34,9 +47,12 @@ void collect(const fs::path& folder, const fs::path& top, int depth, std::vector
       collect(entry->path(), top, depth - 1, rows);
 }
 
+/// A text of a file that anybody may have written.
+std::string shown(const std::string& text) { return base::terminal_safe_line(text.substr(0, 40)); }
+
 std::string state_text(const RunRow& row) {
   if (row.process_gone) return "interrupted";
-  std::string text = row.status.state;
+  std::string text = shown(row.status.state);
   if (row.status.state == "failed" && row.status.exit_code) text += " (" + std::to_string(*row.status.exit_code) + ")";
   return text;
 }
@@ -73,7 +89,7 @@ std::string run_table(const std::vector<RunRow>& rows) {
     const auto& at = row.status;
     cells.push_back({base::terminal_safe_line(row.home), state_text(row),
                      std::to_string(at.update) + "/" + std::to_string(at.total_updates), std::to_string(at.epoch),
-                     scores_text(at), at.updated_at.substr(0, 19) + (at.updated_at.empty() ? "" : "Z")});
+                     scores_text(at), shown(at.updated_at.substr(0, 19)) + (at.updated_at.empty() ? "" : "Z")});
   }
   std::array<std::size_t, 6> width{};
   for (const auto& line : cells)
