@@ -104,6 +104,20 @@ Generation RunHome::look(const std::string& path) {
   return current ? read_generation(home, *current) : Generation{};
 }
 
+void RunHome::require_own_place(const std::string& path) {
+  std::error_code failure;
+  auto real = std::filesystem::weakly_canonical(base::absolute_path(path), failure);
+  if (failure) return;  // what is wrong with the path is told when it is opened
+  for (; real.has_relative_path(); real = real.parent_path()) {
+    const auto home = real.parent_path();
+    if (!is_generation_name(real.filename().string()) || !std::filesystem::exists(home / "lock", failure)) continue;
+    throw Error(ExitCode::kCannotCreate, "home.nested", base::terminal_safe_line(base::absolute_path(path)),
+                "lies inside the run home " + base::terminal_safe_line(home.string()) + ", in its generation " +
+                    real.filename().string(),
+                "name a folder of its own for the run (--output DIR, run.output of the recipe)");
+  }
+}
+
 std::string RunHome::home_of(const std::string& path) {
   std::error_code failure;
   const auto real = std::filesystem::canonical(path, failure);

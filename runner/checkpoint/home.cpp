@@ -19,6 +19,7 @@ namespace {
 
 constexpr const char* kLock = "lock";
 constexpr const char* kRemoved = ".removed-";
+constexpr const char* kFresh = ".new-";
 
 /// At the start a full or unwritable disk means that output cannot be created, whichever call found out.
 Error at_start(const Error& error) {
@@ -92,13 +93,31 @@ struct RunHome::Impl {
   base::Folder folder;
   base::File lock;
 
-  /// Folders that a predecessor made but was killed in before anything was written.
-  void remove_empty_generations() const {
+  /// What a killed predecessor had begun: half-made or half-removed generations, half-moved links, and generations that
+  /// were left before anything was written.
+  void remove_leftovers() const {
+    for (const base::Entry& entry : folder.entries())
+      if (entry.name.starts_with(kRemoved) || entry.name.starts_with(kFresh) ||
+          entry.name.starts_with("." + std::string(kCurrent) + ".tmp-"))
+        folder.remove_tree(entry.name);
     for (const std::string& name : generation_names(folder))
       if (name != folder.link_target(kCurrent) &&
           folder.system().unlinkat(folder.fd(), name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOTEMPTY &&
           errno != EEXIST)
         throw base::io_error(base::Doing::kWrite, folder.path_of(name), errno);
+  }
+  /// On the way out of a failure: what cannot be undone now is undone by the next open().
+  void give_up(const std::string& fresh) const {
+    try {
+      folder.remove_tree(fresh);
+      repair_current();
+    } catch (const Error&) {
+      return;  // the error that led here is the one to tell
+    }
+  }
+  void repair_current() const {
+    const auto current = current_generation(folder);
+    if (current && folder.link_target(kCurrent) != current) base::write_link_atomic(folder, kCurrent, *current);
   }
   void remove_generation(const std::string& name) const {
     // Renamed first: a half-removed generation must not look like an unfinished one.
@@ -112,11 +131,15 @@ RunHome::RunHome(RunHome&&) noexcept = default;
 RunHome::~RunHome() = default;
 
 RunHome RunHome::open(const std::string& home) {
+  require_own_place(home);
   try {
     base::Folder folder = base::Folder::create(home);
     check_owner(folder);
     base::File lock = take_lock(folder);
-    return RunHome(std::unique_ptr<Impl>(new Impl{std::move(folder), std::move(lock)}));
+    RunHome owned(std::unique_ptr<Impl>(new Impl{std::move(folder), std::move(lock)}));
+    owned.impl_->remove_leftovers();
+    owned.impl_->repair_current();
+    return owned;
   } catch (const Error& error) {
     throw at_start(error);
   }
@@ -129,22 +152,29 @@ Generation RunHome::current() const {
   return name ? read_generation(impl_->folder, *name) : Generation{};
 }
 
-Generation RunHome::begin_generation() {
+Generation RunHome::begin_generation(const Fill& fill) {
+  const base::Folder& home = impl_->folder;
+  const std::string name = next_generation_name(base::Clock::real().wall(), generation_names(home));
+  const std::string fresh = kFresh + name;
   try {
-    impl_->remove_empty_generations();
-    const std::string name = next_generation_name(base::Clock::real().wall(), generation_names(impl_->folder));
-    impl_->folder.make_below(name).sync();
-    impl_->folder.sync();
-    base::write_link_atomic(impl_->folder, kCurrent, name);
-    return read_generation(impl_->folder, name);
+    impl_->remove_leftovers();
+    const base::Folder folder = home.make_below(fresh);
+    if (fill) fill(folder.path(), name);
+    folder.sync();
+    // The link first: where the rename does not follow, it leads nowhere and the next open() puts it back; the other
+    // way round there could be a newer generation that `current` does not lead to.
+    base::write_link_atomic(home, kCurrent, name);
+    home.rename(fresh, name);
+    home.sync();
+    return read_generation(home, name);
   } catch (const Error& error) {
+    impl_->give_up(fresh);
     throw at_start(error);
   }
 }
 
 void RunHome::prune(int keep) {
-  for (const base::Entry& entry : impl_->folder.entries())
-    if (entry.name.starts_with(kRemoved)) impl_->folder.remove_tree(entry.name);
+  impl_->remove_leftovers();
   const std::string now = current_generation(impl_->folder).value_or("");
   std::vector<std::string> names = generation_names(impl_->folder);
   std::reverse(names.begin(), names.end());

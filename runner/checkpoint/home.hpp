@@ -1,6 +1,7 @@
 // The run home: lock, generations, `current`. Torch-free. Layout: design 2.3.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,8 +29,14 @@ class RunHome {
   /// The home folder that `path` (home, generation or checkpoint) belongs to. Error 66 when it is none.
   static std::string home_of(const std::string& path);
 
-  /// Creates the home if needed and takes the lock. Error 73 cannot create, unwritable or full, 77 permission, foreign
-  /// or world-writable folder, 75 (reason "home.locked") when another process holds it, naming its pid.
+  /// Error 73 (reason "home.nested") when `path` lies in a generation of some home, naming that home: nobody would find
+  /// a run in there, and pruning removes it. Looks only.
+  static void require_own_place(const std::string& path);
+
+  /// Creates the home if needed and takes the lock; then removes what killed predecessors left half made, and leads
+  /// `current` to the newest generation where it is missing or leads nowhere. Refuses as require_own_place(). Error 73
+  /// cannot create, unwritable or full, 77 permission, foreign or world-writable folder, 75 (reason "home.locked") when
+  /// another process holds it, naming its pid.
   static RunHome open(const std::string& home);
   RunHome(RunHome&&) noexcept;
   ~RunHome();
@@ -37,9 +44,11 @@ class RunHome {
   [[nodiscard]] const std::string& path() const;
   /// Where `current` points; when that link is missing or broken, the newest generation by name.
   [[nodiscard]] Generation current() const;
-  /// Makes the next generation's folder and moves `current` to it, atomically. Names are in order of creation even
-  /// within one second. Generations that a killed predecessor left empty are removed.
-  Generation begin_generation();
+  /// Puts what a generation has from its first instant into `folder`, which becomes the generation `name`.
+  using Fill = std::function<void(const std::string& folder, const std::string& name)>;
+  /// Makes the next generation and moves `current` to it. It is filled under another name first: killed at any instant,
+  /// either nothing was begun or a whole generation stands. Names are in order of creation even within one second.
+  Generation begin_generation(const Fill& fill = {});
   /// Removes all but the newest `keep` finished generations; never the current one nor an unfinished one.
   void prune(int keep);
 

@@ -1,6 +1,7 @@
 // Saving: a temporary folder beside, everything synced, one rename, then `latest` and retention.
 #include "checkpoint/store.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
@@ -92,6 +93,11 @@ void put_in_place(const base::Folder& folder, const std::string& temporary, cons
   remove_quietly(folder, aside);
 }
 
+/// ".model.safetensors.tmp-12-ab", ".status.json.new": what a rename had not yet given its name.
+bool is_temporary_file(std::string_view name) {
+  return name.starts_with('.') && (name.find(".tmp-") != std::string_view::npos || name.ends_with(".new"));
+}
+
 /// Removes one checkpoint so that its final name never stands for a part of it.
 void give_up(const base::Folder& folder, const std::string& name, const std::string& run_id) {
   const std::string gone = std::string(kTemporary) + run_id + "-" + name;
@@ -127,6 +133,16 @@ struct Store::Impl {
     for (const std::string& name : gone) noting(notes, [&] { give_up(folder, name, request.run_id); });
     if (!gone.empty()) noting(notes, [&] { folder.sync(); });
   }
+
+  void finish_retention(const base::Folder& folder, const std::string& from, std::vector<std::string>& notes) const {
+    const std::vector<Candidate> candidates = read_shelf(folder).candidates;
+    const auto at = std::find_if(candidates.begin(), candidates.end(), [&](const auto& c) { return c.name == from; });
+    if (at == candidates.end()) return;
+    const std::vector<Candidate> past(at, candidates.end());  // newest first: what is older follows
+    const std::vector<std::string> gone = expendable(past, retention, run_id(), from);
+    for (const std::string& name : gone) noting(notes, [&] { give_up(folder, name, run_id()); });
+    if (!gone.empty()) folder.sync();
+  }
 };
 
 Store::Store(std::string generation, Retention retention, base::FileSystem& system)
@@ -161,8 +177,13 @@ Saved Store::save(const base::StateView& state, const SaveRequest& request) {
   return saved;
 }
 
-void Store::clean() {
-  if (!std::filesystem::exists(impl_->checkpoints())) return;
+std::vector<std::string> Store::clean(const std::string& from) {
+  std::vector<std::string> notes;
+  if (!std::filesystem::exists(impl_->generation)) return notes;
+  const base::Folder generation = base::Folder::open(impl_->generation, impl_->system);
+  for (const base::Entry& entry : generation.entries())
+    if (entry.kind != base::EntryKind::kFolder && is_temporary_file(entry.name)) generation.remove(entry.name);
+  if (!generation.kind_of("checkpoints")) return notes;
   const base::Folder folder = base::Folder::open(impl_->checkpoints(), impl_->system);
   const std::string own = std::string(kTemporary) + impl_->run_id() + "-";
   for (const base::Entry& entry : folder.entries()) {
@@ -175,6 +196,8 @@ void Store::clean() {
     else
       folder.rename(entry.name, name);
   }
+  if (!from.empty()) Impl::noting(notes, [&] { impl_->finish_retention(folder, from, notes); });
+  return notes;
 }
 
 std::optional<Loaded> Store::newest(const std::function<void(const std::string&)>& told) const {

@@ -97,8 +97,11 @@ class Store {
   /// Counters, tensors, digests; verifies every checksum. Error 66 when bad.
   static Inspection inspect(const std::string& path);
 
-  /// Removes leftovers of killed saves (temporary folders of this run).
-  void clean();
+  /// Removes what killed predecessors left: temporary folders of this run, temporary files of the generation. `from`:
+  /// name of the verified checkpoint that the run goes on from; retention is then finished for those older than it (a
+  /// newer one is of a future that was given up or is damaged: it stays until the next save). Returns what retention
+  /// could not remove, one sentence each.
+  std::vector<std::string> clean(const std::string& from = {});
 
  private:
   struct Impl;

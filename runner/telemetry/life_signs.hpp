@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,6 +47,13 @@ class LifeSigns {
   LifeSigns& operator=(const LifeSigns&) = delete;
 
   void started(const StartFacts&);
+  /// What the run's state knows and a killed process may not have told: into the next status. Empty scores say nothing.
+  void recall(std::int64_t best_update, std::optional<double> best_metric,
+              const std::vector<std::pair<std::string, double>>& scores) {
+    status_.best_update = best_update;
+    status_.best_metric = best_metric;
+    if (!scores.empty()) status_.scores = scores;
+  }
   /// The hot path: adds to sums and compares two numbers; files and lines only when `every` has passed.
   void window(const WindowReport& report, std::int64_t samples_seen, Duration data_wait) {
     last_ = report;

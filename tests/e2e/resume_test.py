@@ -1,5 +1,7 @@
 """Which run goes on from where: resume rules, targets, generations, changed recipes, moved homes."""
 
+import fcntl
+import json
 import os
 import shutil
 
@@ -95,8 +97,6 @@ class Resume(Case):
         self.assertEqual(states, ["abandoned", "abandoned", "finished"])
 
     def status_of(self, generation):
-        import json
-
         return json.loads((self.home / generation / "status.json").read_text())
 
     def test_a_requested_older_checkpoint_begins_a_generation_of_its_own(self):
@@ -130,6 +130,107 @@ class Resume(Case):
         self.recipe()
         self.holdfast("run", self.folder / "r.toml", "--set", "train.updates=40", "--output", self.folder / "whole")
         self.assertEqual(self.inspect(moved)["digest"], self.inspect(self.folder / "whole")["digest"])
+
+    def test_a_generation_from_elsewhere_holds_the_restored_state_before_it_trains(self):
+        recipe = self.stopped_at(20)
+        start = self.home / "current/checkpoints/update-000000020"
+        other = self.folder / "other"
+        self.holdfast("run", recipe, "--output", other, "--resume", start, *dies_at(21), code=-KILL)
+        self.assertEqual(self.inspect(other)["digest"], self.inspect(start)["digest"])
+        self.assertEqual(self.inspect(other)["reason"], "start")
+        done = self.holdfast("run", recipe, "--output", other)
+        self.assertIn("going on from update 20", done.stderr)
+        self.holdfast("run", recipe, "--output", self.folder / "whole")
+        self.assertEqual(self.inspect(other)["digest"], self.inspect(self.folder / "whole")["digest"])
+
+    def test_a_checkpoint_that_already_reached_the_target_ends_in_a_home_that_says_so(self):
+        recipe = self.recipe(target="updates = 20")
+        self.holdfast("run", recipe)
+        end = self.inspect(self.home)
+        other = self.folder / "other"
+        self.holdfast("run", recipe, "--output", other, "--resume", self.home / "current/checkpoints/latest")
+        self.assertEqual(self.inspect(other)["digest"], end["digest"])
+        self.assertEqual(self.status(other)["scores"], self.status(self.home)["scores"])
+        self.assertIn("nothing to do", self.holdfast("run", recipe, "--output", other).stdout)
+
+    def test_resume_takes_a_home_or_a_generation_as_its_newest_good_checkpoint(self):
+        recipe = self.stopped_at(20)
+        for number, place in enumerate((self.home, self.home / "current", self.home / "current/checkpoints")):
+            other = self.folder / f"other-{number}"
+            done = self.holdfast("run", recipe, "--output", other, "--resume", place)
+            self.assertRegex(done.stderr, "going on from update 20 of .*/checkpoints/update-000000020 in a new gen")
+        done = self.holdfast("run", recipe, "--resume", self.folder, code=66)
+        self.assertIn(f"{self.folder}: error[resume.no_checkpoint]: this is neither a checkpoint (there is no "
+                      "manifest.json) nor a run folder", done.stderr)
+        empty = self.folder / "empty"
+        self.holdfast("run", recipe, "--output", empty, *dies_at(1), code=-KILL)
+        done = self.holdfast("run", recipe, "--resume", empty, code=66)
+        self.assertIn("no checkpoint was saved in this run's generation", done.stderr)
+
+    def test_an_older_checkpoint_or_generation_as_SPEC_is_refused_and_resume_is_named(self):
+        recipe = self.stopped_at(30)
+        checkpoints = self.home / "current/checkpoints"
+        before = snapshot(self.home)
+        done = self.holdfast("run", checkpoints / "update-000000020", code=64)
+        self.assertIn("error[run.not_newest]: the run goes on from the newest checkpoint, which is update-000000030 and "
+                      "not the one named", done.stderr)
+        self.assertIn(f"`holdfast run {self.home} --resume {checkpoints / 'update-000000020'}`", done.stderr)
+        self.assertEqual(snapshot(self.home), before)
+        self.holdfast("run", checkpoints / "latest", "--set", "hook.fault.enabled=false")
+        first = self.home / self.generations()[0]
+        done = self.holdfast("run", checkpoints / "latest")
+        self.assertIn(f"holdfast run {self.home} --new    trains once more; a higher train.updates goes on", done.stdout)
+        self.holdfast("run", recipe, "--new")
+        done = self.holdfast("run", first, code=64)
+        self.assertIn("the run goes on from the newest generation, which is " + self.generations()[1], done.stderr)
+
+    def test_who_waited_for_the_lock_finds_the_run_finished_and_does_not_train_again(self):
+        recipe = self.recipe()
+        self.holdfast("run", recipe, "--output", self.folder / "done")
+        self.home.mkdir(parents=True)
+        with open(self.home / "lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            process = self.start("run", recipe, "--on-locked", "wait")
+            while "waiting" not in process.stderr.readline():
+                self.assertIsNone(process.poll())
+            shutil.copytree(self.folder / "done", self.home, symlinks=True, dirs_exist_ok=True,
+                            ignore=shutil.ignore_patterns("lock"))
+        done = self.finish(process)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("nothing to do", done.stdout)
+        self.assertEqual(len(self.generations()), 1)
+        self.assertEqual(self.status(self.home)["attempt"], 1)
+
+    def test_a_home_without_current_is_continued_and_its_link_put_right(self):
+        recipe = self.stopped_at(20)
+        os.unlink(self.home / "current")
+        os.symlink("x", self.home / ".current.tmp-1-2")
+        self.holdfast("run", self.home, "--set", "hook.fault.enabled=false")
+        self.assertEqual(os.listdir(self.home / "current/checkpoints").count("latest"), 1)
+        self.assertEqual(sorted(os.listdir(self.home)), sorted(["lock", "current", *self.generations()]))
+        os.unlink(self.home / "current")
+        self.assertIn("nothing to do", self.holdfast("run", recipe).stdout)
+        self.assertEqual(len(self.generations()), 1)
+
+    def test_killed_between_the_last_checkpoint_and_the_end_nothing_is_lost(self):
+        recipe = self.recipe(more='[checkpoint]\nkeep = 2\n[hook.periodic_checkpoint]\nevery = "5 updates"')
+        self.holdfast("run", recipe)
+        whole = self.status(self.home)
+        status = self.home / "current/status.json"
+        status.write_text(json.dumps(whole | {"state": "running", "scores": {}, "best_update": 0, "best_metric": None}))
+        self.holdfast("run", recipe, "--set", "checkpoint.keep=1", "--set", "checkpoint.best=eval.loss:min", "--set",
+                      "train.updates=20")
+        after = self.status(self.home)
+        for key in ("scores", "best_update", "best_metric", "state", "update"):
+            self.assertEqual(after[key], whole[key], key)
+
+    def test_an_output_inside_another_runs_generation_is_refused(self):
+        recipe = self.stopped_at(10)
+        before = snapshot(self.home)
+        for place in ("current", "current/checkpoints", "current/checkpoints/x/y"):
+            done = self.holdfast("run", recipe, "--output", self.home / place, code=73)
+            self.assertIn(f"error[home.nested]: lies inside the run home {self.home}", done.stderr)
+        self.assertEqual(snapshot(self.home), before)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 
 #include "base/signal.hpp"
 #include "engine/trainer.hpp"
@@ -12,15 +13,19 @@ namespace holdfast::app {
 class SignsObserver : public engine::Observer {
  public:
   SignsObserver(base::RunLog& log, const base::SignalWatcher& watcher) : log_(log), watcher_(watcher) {}
-  /// Before the trainer runs. `from`: the checkpoint resumed from, empty at a fresh start.
-  void attach(telemetry::LifeSigns& signs, std::string from) {
+  /// Before the trainer runs. `from`: the checkpoint resumed from, empty at a fresh start. `first`: the checkpoint with
+  /// which a generation began that goes on from elsewhere.
+  void attach(telemetry::LifeSigns& signs, std::string from, std::optional<SaveReport> first) {
     signs_ = &signs;
     from_ = std::move(from);
+    first_ = std::move(first);
   }
 
   void started(const RunFacts& facts, const engine::Progress& progress) override {
+    signs_->recall(progress.best_update, progress.best_metric, {});
     signs_->started(
         {progress.update, progress.epoch, progress.samples_seen, facts.total_updates, facts.updates_per_epoch, from_});
+    if (first_) signs_->saved(*first_);
   }
   void window(const engine::WindowSeen& seen) override {
     signs_->window(seen.report, seen.samples_seen, seen.data_wait);
@@ -45,6 +50,7 @@ class SignsObserver : public engine::Observer {
   base::RunLog& log_;
   const base::SignalWatcher& watcher_;
   std::string from_;
+  std::optional<SaveReport> first_;
   bool told_ = false;
 };
 

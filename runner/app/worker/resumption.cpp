@@ -47,15 +47,51 @@ bool target_raised(const spec::Recipe& recipe, const checkpoint::Generation& fin
 bool nothing_to_do(const CommandLine& line, const spec::Recipe& recipe, const std::string& home,
                    checkpoint::Generation& generation) {
   // A home that cannot be looked into is told when it is opened, as the output it is.
-  if (access((home + "/current").c_str(), F_OK) != 0) return false;
+  if (access(home.c_str(), R_OK | X_OK) != 0) return false;
   generation = checkpoint::RunHome::look(home);
   if (generation.state != GenerationState::kFinished || wants_fresh(line) || line.resume != "auto") return false;
   return recipe.run.string("when_done") == "exit" && !target_raised(recipe, generation);
 }
 
-std::optional<checkpoint::Loaded> requested_checkpoint(const CommandLine& line) {
+void require_newest(const CommandLine& line) {
+  const std::string& target = line.targets.front();
+  std::error_code failure;
+  if (!fs::is_directory(target, failure)) return;
+  const std::string home = checkpoint::RunHome::home_of(base::absolute_path(target));
+  const auto named = checkpoint::RunHome::look(target), newest = checkpoint::RunHome::look(home);
+  const auto refuse = [&](const std::string& what, const std::string& newer) {
+    throw Error(ExitCode::kUsage, "run.not_newest", target,
+                "the run goes on from the newest " + what + ", which is " + newer + " and not the one named",
+                "`holdfast run " + home + "` goes on from the newest; `holdfast run " + home + " --resume " + target +
+                    "` begins a new generation from the one named");
+  };
+  if (named.path != newest.path) refuse("generation", newest.name);
+  const std::string real = canonical(target);
+  if (real == canonical(home) || real == canonical(named.path)) return;
+  const std::string checkpoint = checkpoint::Store(newest.path, {}).newest_path();
+  if (real != canonical(checkpoint)) refuse("checkpoint", fs::path(checkpoint).filename().string());
+}
+
+std::optional<checkpoint::Loaded> requested_checkpoint(const CommandLine& line,
+                                                       const std::function<void(std::string_view)>& told) {
   if (line.resume == "auto" || line.resume == "never") return std::nullopt;
-  return checkpoint::Store::load(canonical(line.resume));
+  const fs::path real = canonical(line.resume);
+  const std::string name = real.filename().string();
+  std::error_code failure;
+  // A checkpoint by its name is read as one, however damaged: nothing else may be taken in its place.
+  if (name.starts_with("update-") || fs::exists(real / "manifest.json", failure) || !fs::is_directory(real, failure))
+    return checkpoint::Store::load(real.string());
+  const auto found = checkpoint::RunHome::look(name == "checkpoints" ? real.parent_path().string() : real.string());
+  if (found.state == GenerationState::kAbsent)
+    throw Error(ExitCode::kMissingInput, "resume.no_checkpoint", real.string(),
+                "this is neither a checkpoint (there is no manifest.json) nor a run folder",
+                "name a folder like RUN_DIR/current/checkpoints/update-000000500");
+  auto newest = checkpoint::Store(found.path, {}).newest([&told](const std::string& why) { told(why); });
+  if (!newest)
+    throw Error(ExitCode::kMissingInput, "resume.no_checkpoint", real.string(),
+                "no checkpoint was saved in this run's generation " + found.name,
+                "name a folder like RUN_DIR/current/checkpoints/update-000000500, or leave --resume out");
+  return newest;
 }
 
 Start choose_start(const CommandLine& line, const checkpoint::Generation& current, bool raised,

@@ -14,12 +14,18 @@
 namespace holdfast::app {
 
 /// True when the home's newest generation reached its target, nothing asks for another one, and the recipe's target
-/// does not lie beyond the one reached. `generation` gets what was found.
+/// does not lie beyond the one reached. `generation` gets what was found. Locks nothing: decided again under the lock.
 bool nothing_to_do(const CommandLine& line, const spec::Recipe& recipe, const std::string& home,
                    checkpoint::Generation& generation);
 
-/// The checkpoint that `--resume PATH` names, read and verified; empty for auto and never. Error 66 when absent or bad.
-std::optional<checkpoint::Loaded> requested_checkpoint(const CommandLine& line);
+/// Where SPEC is a run folder: Error 64 when it is a generation or checkpoint that the run would not go on from,
+/// because a newer one is there. Naming the older one would otherwise be passed over without a word.
+void require_newest(const CommandLine& line);
+
+/// The checkpoint that `--resume PATH` names, read and verified; of a home or generation its newest good one. Empty for
+/// auto and never. Error 66 when absent or bad. `told` as below.
+std::optional<checkpoint::Loaded> requested_checkpoint(const CommandLine& line,
+                                                       const std::function<void(std::string_view)>& told);
 
 struct Start {
   bool new_generation = true;

@@ -14,6 +14,7 @@
 #include "app/worker/space.hpp"
 #include "app/worker/summary.hpp"
 #include "base/atomic_file.hpp"
+#include "base/clock.hpp"
 #include "base/io_error.hpp"
 
 namespace holdfast::app {
@@ -36,20 +37,20 @@ class Run {
         observer_(frame.log, frame.watcher) {}
 
   int carry_out() {
-    checkpoint::Generation found;
-    if (nothing_to_do(line_, assembly_.recipe(), home_, found)) return say_done(found);
-    auto requested = requested_checkpoint(line_);
-    if (access((home_ + "/lock").c_str(), F_OK) == 0 && !lock()) return 0;
+    require_newest(line_);
+    checkpoint::RunHome::require_own_place(home_);
+    if (done()) return 0;
+    auto requested = requested_checkpoint(line_, warn());
+    if (access((home_ + "/lock").c_str(), F_OK) == 0 && !enter()) return 0;
     assembly_.build();
     build_trainer();
     require_space(home_, trainer_->state());
-    if (!owned_ && !lock()) return 0;
+    if (!owned_ && !enter()) return 0;
     const auto current = owned_->current();
     const bool raised =
         current.state == checkpoint::GenerationState::kFinished && target_raised(assembly_.recipe(), current);
-    Start start = choose_start(line_, current, raised, std::move(requested),
-                               [this](std::string_view why) { frame_.log.warn(why); });
-    if (start.state) trainer_->restore(start.state->state, !start.new_generation);
+    Start start = choose_start(line_, current, raised, std::move(requested), warn());
+    if (start.state) trainer_->restore(start.state->state);
     frame_.preparing = false;  // from here on a stop request is the trainer's
     open_generation(start, current);
     start.state.reset();  // the trainer has its own copy; a second state in memory would be waste
@@ -57,11 +58,22 @@ class Run {
   }
 
  private:
-  int say_done(const checkpoint::Generation& found) const {
-    const auto status = telemetry::read_status(found.path);
-    if (!line_.quiet) print(already_done(assembly_.recipe(), found, status, line_.targets.front()));
-    return 0;
+  std::function<void(std::string_view)> warn() {
+    return [this](std::string_view why) { frame_.log.warn(why); };
   }
+
+  /// True, and said, when there is nothing left to do.
+  bool done() const {
+    checkpoint::Generation found;
+    if (!nothing_to_do(line_, assembly_.recipe(), home_, found)) return false;
+    const auto status = telemetry::read_status(found.path);
+    if (!line_.quiet) print(already_done(assembly_.recipe(), found, status, go_on_target(line_, home_)));
+    return true;
+  }
+
+  /// Takes the lock. False when there is nothing to do here: the home was locked and is to be skipped, or whoever held
+  /// the lock has finished the run.
+  bool enter() { return lock() && !done(); }
 
   /// False when the home is locked and the user said to skip.
   bool lock() {
@@ -89,21 +101,52 @@ class Run {
   }
 
   void open_generation(const Start& start, const checkpoint::Generation& current) {
-    if (start.new_generation && current.state == checkpoint::GenerationState::kUnfinished) abandon(current);
-    generation_ = start.new_generation ? owned_->begin_generation() : current;
-    const int attempt = start.new_generation ? 1 : current.attempts + 1;
+    const bool fresh = start.new_generation;
+    std::optional<SaveReport> first;
+    if (fresh) first = begin_generation(start);
+    if (fresh && current.state == checkpoint::GenerationState::kUnfinished) abandon(current);
+    generation_ = owned_->current();
+    const int attempt = fresh ? 1 : current.attempts + 1;
     if (assembly_.recipe().log.boolean("file")) {
       frame_.run_log = generation_.path + "/run.log";
       frame_.log.open_file(frame_.run_log);
     }
-    base::write_file_atomic(generation_.path + "/recipe.toml", assembly_.recipe().effective_toml);
+    if (!fresh) base::write_file_atomic(generation_.path + "/recipe.toml", assembly_.recipe().effective_toml);
     saver_.open({generation_.path, generation_.name, attempt, retention(assembly_.recipe())});
-    saver_.store().clean();
+    const std::string from = start.state ? std::filesystem::path(start.state->path).filename().string() : "";
+    for (const auto& note : saver_.store().clean(fresh ? "" : from)) frame_.log.warn(note);
     open_signs(attempt);
     frame_.log.info(assembly_.recipe().run.string("name") + ": attempt " + std::to_string(attempt) + " in " +
                     generation_.path);
     if (!start.why.empty()) frame_.log.info(start.why);
-    observer_.attach(*frame_.signs, start.state ? std::filesystem::path(start.state->path).filename().string() : "");
+    observer_.attach(*frame_.signs, from, std::move(first));
+  }
+
+  /// A generation stands with its recipe, a status and the state that it begins from, or not at all.
+  std::optional<SaveReport> begin_generation(const Start& start) {
+    std::optional<SaveReport> first;
+    const auto begun = owned_->begin_generation([&](const std::string& folder, const std::string& name) {
+      base::write_file_atomic(folder + "/recipe.toml", assembly_.recipe().effective_toml);
+      telemetry::write_status(folder, first_status(name, start));
+      if (!start.state) return;
+      saver_.open({folder, name, 1, retention(assembly_.recipe())});
+      first = saver_.save_start(*start.state);
+    });
+    if (first) first->path = begun.path + "/checkpoints/" + std::filesystem::path(first->path).filename().string();
+    return first;
+  }
+
+  [[nodiscard]] telemetry::Status first_status(const std::string& generation, const Start& start) const {
+    telemetry::Status at;
+    at.run = assembly_.recipe().run.string("name");
+    at.generation = generation;
+    at.pid = getpid();
+    at.started_at = at.attempt_at = at.updated_at = base::rfc3339_utc(base::Clock::real().wall());
+    if (!start.state) return at;
+    at.update = start.state->counters.update;
+    at.epoch = start.state->counters.epoch;
+    at.samples_seen = start.state->counters.samples_seen;
+    return at;
   }
 
   static void abandon(const checkpoint::Generation& left) {
@@ -129,11 +172,16 @@ class Run {
 
   int finish(const engine::Outcome& outcome) {
     if (outcome.code == ExitCode::kOk) saver_.write_final(trainer_->state(), outcome.progress.best_update);
+    frame_.signs->recall(outcome.progress.best_update, outcome.progress.best_metric, outcome.last_eval);
     frame_.signs->ended(outcome.code, outcome.reason);
     if (outcome.code == ExitCode::kOk && assembly_.recipe().run.has("keep_runs"))
       owned_->prune(static_cast<int>(assembly_.recipe().run.integer("keep_runs")));
-    const SummaryFacts facts{assembly_.recipe(),     generation_,           outcome,
-                             frame_.signs->status(), line_.targets.front(), std::chrono::steady_clock::now() - began_};
+    const SummaryFacts facts{assembly_.recipe(),
+                             generation_,
+                             outcome,
+                             frame_.signs->status(),
+                             go_on_target(line_, home_),
+                             std::chrono::steady_clock::now() - began_};
     if (!line_.quiet && !line_.json_log) print(summary(facts));
     if (outcome.code != ExitCode::kOk && line_.quiet) frame_.log.warn(outcome.reason);
     return static_cast<int>(outcome.code);

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/io_error.hpp"
+#include "engine/progress_json.hpp"
 
 namespace holdfast::app {
 namespace {
@@ -52,6 +53,13 @@ SaveReport StoreSaver::save(const base::StateView& state, const Request& request
   for (const auto& note : saved.notes) log_.warn(note);
   report.took = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(saved.seconds));
   return report;
+}
+
+SaveReport StoreSaver::save_start(const checkpoint::Loaded& start) {
+  const auto& at = start.counters;
+  const auto progress = engine::progress_from_json(start.state.progress_json).progress;
+  return save(start.state,
+              {"start", "", at.update > 0 && progress.best_update == at.update, at.update, at.epoch, at.samples_seen});
 }
 
 void StoreSaver::write_final(const base::StateView& state, std::int64_t best_update) {

@@ -25,6 +25,9 @@ class StoreSaver : public engine::Saver {
   void open(Settings settings);
 
   SaveReport save(const base::StateView& state, const Request& request) override;
+  /// The first checkpoint of a generation that goes on from elsewhere: `start` as it was read, under its own digest.
+  /// Throws Error 66/73/74/77.
+  SaveReport save_start(const checkpoint::Loaded& start);
 
   /// Writes <generation>/model.safetensors, and best.safetensors again from the best update's checkpoint where that is
   /// still there. Throws Error 73/74/77.

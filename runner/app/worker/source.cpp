@@ -26,7 +26,8 @@ Source source_of(const CommandLine& line, const std::string& target) {
   std::error_code failure;
   if (std::filesystem::is_directory(target, failure)) {
     source.home = checkpoint::RunHome::home_of(base::absolute_path(target));
-    source.recipe = source.home + "/current/recipe.toml";
+    const std::string generation = checkpoint::RunHome::look(target).path;
+    source.recipe = (generation.empty() ? source.home + "/current" : generation) + "/recipe.toml";
     if (!std::filesystem::exists(source.recipe, failure))
       throw Error(ExitCode::kMissingInput, "run.no_recipe", target,
                   "this run folder holds no recipe to continue: " + source.recipe + " does not exist",

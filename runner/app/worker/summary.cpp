@@ -74,13 +74,22 @@ std::string summary(const SummaryFacts& facts) {
   return text;
 }
 
+std::string go_on_target(const CommandLine& line, const std::string& home) {
+  const std::string& target = line.targets.front();
+  std::error_code failure;
+  const bool folder = fs::is_directory(target, failure);
+  if (folder ? fs::equivalent(target, home, failure) : line.output.empty()) return target;
+  return home;
+}
+
 std::string already_done(const spec::Recipe& recipe, const checkpoint::Generation& generation,
                          const std::optional<telemetry::Status>& status, const std::string& target) {
   std::string text = recipe.run.string("name") + ": nothing to do, " +
                      (status && !status->cause.empty() ? status->cause : std::string("the target was reached"));
   if (status && !status->ended_at.empty()) text += " at " + status->ended_at;
   return text + "\n" + row("folder", generation.path) +
-         row("next", "holdfast run " + target + " --new    trains once more; a higher train.epochs goes on");
+         row("next", "holdfast run " + target + " --new    trains once more; a higher train." +
+                         (recipe.train.has("updates") ? "updates" : "epochs") + " goes on");
 }
 
 }  // namespace holdfast::app

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "app/command/command_line.hpp"
 #include "checkpoint/home.hpp"
 #include "engine/trainer.hpp"
 #include "spec/recipe.hpp"
@@ -17,11 +18,15 @@ struct SummaryFacts {
   const checkpoint::Generation& generation;
   const engine::Outcome& outcome;
   const telemetry::Status& status;
-  std::string target;  ///< SPEC as the user wrote it
+  std::string target;  ///< SPEC that goes on with this run (see go_on_target)
   std::chrono::nanoseconds took{};
 };
 
 std::string summary(const SummaryFacts&);
+
+/// SPEC for a hint: as the user wrote it where that leads to this run's home, else the home itself (a checkpoint was
+/// named, or `--output`).
+std::string go_on_target(const CommandLine& line, const std::string& home);
 
 /// For a run that has nothing left to do.
 std::string already_done(const spec::Recipe&, const checkpoint::Generation&, const std::optional<telemetry::Status>&,
