@@ -58,6 +58,9 @@ Loader::Loader(const Dataset& dataset, const LoaderSettings& settings)
     : dataset_(dataset), settings_(settings), plan_(checked_plan(dataset, settings)) {}
 
 void Loader::start(std::int64_t first, std::int64_t last) {
+  if (first < 0 || first >= last)
+    throw Error(ExitCode::kBug, "loader.range", settings_.table,
+                "no window lies from " + std::to_string(first) + " to before " + std::to_string(last));
   prefetch_.reset();
   prefetch_ = std::make_unique<data::Prefetch<LoadedWindow>>(
       data::Prefetch<LoadedWindow>::Range{first, last}, settings_.threads, depth(),

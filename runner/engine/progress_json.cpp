@@ -1,6 +1,7 @@
 // JSON with sorted keys, so that equal states give equal text. NaN, which JSON lacks, is null.
 #include "engine/progress_json.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -27,12 +28,82 @@ constexpr Counter kCounters[] = {
 };
 
 json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
-double number(const json& value) {
-  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
-}
-std::optional<double> optional(const json& value) {
-  return value.is_null() ? std::nullopt : std::optional(value.get<double>());
-}
+
+/// Fields of a stranger's object, each of one kind.
+class Fields {
+ public:
+  Fields(const json& object, const std::string& where) : object_(object), where_(where) {
+    if (!object.is_object()) refuse("", object, "an object");
+  }
+
+  [[nodiscard]] std::int64_t integer(const char* name) const {
+    const json& value = get(name);
+    if (!value.is_number_integer() ||
+        (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX}))
+      refuse(name, value, "a whole number of 64 bits");
+    return value.get<std::int64_t>();
+  }
+  [[nodiscard]] std::optional<double> optional(const char* name) const {
+    const json& value = get(name);
+    if (value.is_null()) return std::nullopt;
+    if (!value.is_number()) refuse(name, value, "a number or null");
+    return value.get<double>();
+  }
+  [[nodiscard]] bool flag_or_absent(const char* name) const {
+    if (!object_.contains(name)) return false;
+    const json& value = get(name);
+    if (!value.is_boolean()) refuse(name, value, "true or false");
+    return value.get<bool>();
+  }
+  [[nodiscard]] std::string text(const char* name) const {
+    const json& value = get(name);
+    if (!value.is_string()) refuse(name, value, "a string");
+    return value.get<std::string>();
+  }
+  [[nodiscard]] std::vector<std::pair<std::string, double>> scores(const char* name) const {
+    const json& value = get(name);
+    std::vector<std::pair<std::string, double>> list;
+    if (!value.is_array()) refuse(name, value, "a list");
+    for (const json& pair : value) {
+      const bool sound =
+          pair.is_array() && pair.size() == 2 && pair[0].is_string() && (pair[1].is_null() || pair[1].is_number());
+      if (!sound) refuse(name, pair, "a list of pairs, each a name and a number or null");
+      list.emplace_back(pair[0].get<std::string>(),
+                        pair[1].is_null() ? std::numeric_limits<double>::quiet_NaN() : pair[1].get<double>());
+    }
+    return list;
+  }
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> states(const char* name) const {
+    const json& value = get(name);
+    std::vector<std::pair<std::string, std::string>> list;
+    if (!value.is_object()) refuse(name, value, "an object");
+    for (const auto& item : value.items()) {
+      if (!item.value().is_object()) refuse(name, item.value(), "an object of objects");
+      list.emplace_back(item.key(), item.value().dump());
+    }
+    return list;
+  }
+
+ private:
+  [[nodiscard]] const json& get(const char* name) const {
+    const auto found = object_.find(name);
+    if (found == object_.end())
+      throw Error(ExitCode::kMissingInput, "checkpoint.progress", where_,
+                  "progress." + std::string(name) + " is not there", kDamagedHint);
+    return *found;
+  }
+  [[noreturn]] void refuse(const std::string& name, const json& value, const char* wanted) const {
+    constexpr std::size_t kShown = 60;
+    std::string shown = value.dump(-1, ' ', true, json::error_handler_t::replace);
+    if (shown.size() > kShown) shown = shown.substr(0, kShown) + "...";
+    throw Error(ExitCode::kMissingInput, "checkpoint.progress", where_,
+                "progress" + (name.empty() ? "" : "." + name) + " is " + shown + "; it must be " + wanted,
+                kDamagedHint);
+  }
+
+  const json& object_;
+  const std::string& where_;
+};
 
 json states(const std::vector<std::pair<std::string, std::string>>& list) {
   json object = json::object();
@@ -42,26 +113,6 @@ json states(const std::vector<std::pair<std::string, std::string>>& list) {
       throw Error(ExitCode::kBug, "component.state", table, "state() did not give a JSON object: " + text);
   }
   return object;
-}
-std::vector<std::pair<std::string, std::string>> states(const json& object) {
-  std::vector<std::pair<std::string, std::string>> list;
-  for (const auto& item : object.items()) list.emplace_back(item.key(), item.value().dump());
-  return list;
-}
-
-SavedProgress parse(const json& object) {
-  SavedProgress saved;
-  Progress& progress = saved.progress;
-  for (const auto& [name, member] : kCounters) progress.*member = object.at(name).get<std::int64_t>();
-  progress.best_metric = optional(object.at("best_metric"));
-  progress.early_best = optional(object.at("early_best"));
-  saved.last_eval_update = object.at("last_eval_update").get<std::int64_t>();
-  for (const auto& pair : object.at("last_eval")) saved.last_eval.emplace_back(pair.at(0), number(pair.at(1)));
-  saved.evaluation_pending = object.contains("evaluation_pending");
-  saved.eval_data = object.at("eval_data").get<std::string>();
-  saved.hooks = states(object.at("hooks"));
-  saved.strategies = states(object.at("strategies"));
-  return saved;
 }
 
 }  // namespace
@@ -95,20 +146,28 @@ SavedExtra extra_from_json(const std::string& text) {
   const json object = json::parse(text, nullptr, false);
   if (!object.is_object()) return extra;
   if (const auto found = object.find("oom_retries"); found != object.end() && found->is_number_integer())
-    extra.oom_retries = found->get<std::int64_t>();
+    extra.oom_retries = std::max<std::int64_t>(0, found->get<std::int64_t>());
   if (const auto found = object.find("choices"); found != object.end() && found->is_object())
     for (const auto& item : found->items())
       if (item.value().is_string()) extra.choices.emplace_back(item.key(), item.value().get<std::string>());
   return extra;
 }
 
-SavedProgress progress_from_json(const std::string& text) {
-  try {
-    return parse(json::parse(text));
-  } catch (const json::exception& failure) {
-    throw Error(ExitCode::kMissingInput, "checkpoint.progress", "checkpoint",
-                std::string("the saved progress cannot be read: ") + failure.what());
-  }
+SavedProgress progress_from_json(const std::string& text, const std::string& where) {
+  const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Fields fields(object, where);
+  SavedProgress saved;
+  Progress& progress = saved.progress;
+  for (const auto& [name, member] : kCounters) progress.*member = fields.integer(name);
+  progress.best_metric = fields.optional("best_metric");
+  progress.early_best = fields.optional("early_best");
+  saved.last_eval_update = fields.integer("last_eval_update");
+  saved.last_eval = fields.scores("last_eval");
+  saved.evaluation_pending = fields.flag_or_absent("evaluation_pending");
+  saved.eval_data = fields.text("eval_data");
+  saved.hooks = fields.states("hooks");
+  saved.strategies = fields.states("strategies");
+  return saved;
 }
 
 std::vector<std::pair<std::string, std::string>> choices_of(const TrainerParts& parts) {

@@ -27,10 +27,14 @@ struct SavedExtra {
   std::vector<std::pair<std::string, std::string>> choices;
 };
 
+/// What to do about any damage in here.
+inline constexpr const char* kDamagedHint =
+    "the checkpoint is damaged: use another one (--resume CHECKPOINT) or restore it from a copy";
+
 std::string to_json(const SavedProgress& saved);
 std::string to_json(const SavedExtra& extra);
-/// Throws Error 66 when the text is not what to_json writes.
-SavedProgress progress_from_json(const std::string& text);
+/// Throws Error 66 at `where` naming the field, when the text is not what to_json writes.
+SavedProgress progress_from_json(const std::string& text, const std::string& where = "checkpoint");
 /// Never fails: what cannot be read is left at its default.
 SavedExtra extra_from_json(const std::string& text);
 

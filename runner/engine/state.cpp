@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/identity.hpp"
+#include "engine/progress_check.hpp"
 #include "engine/progress_json.hpp"
 #include "engine/tensor_bytes.hpp"
 #include "engine/trainer_impl.hpp"
@@ -55,12 +56,18 @@ Texts Trainer::Impl::hook_states() const {
   return states;
 }
 
-void Trainer::Impl::restore(const base::StateView& saved, bool saved_here) {
+SavedProgress Trainer::Impl::checked(const base::StateView& saved, const std::string& where) {
   if (const auto differences = identity_differences(saved.identity_json, identity()); !differences.empty())
     refuse(differences);
-  SavedProgress read = progress_from_json(saved.progress_json);
+  SavedProgress read = progress_from_json(saved.progress_json, where);
+  check_progress(read, loader.plan(), where);
+  check_model(tensors_of(saved.model), where);
+  return read;
+}
+
+void Trainer::Impl::restore(const base::StateView& saved, bool saved_here, const std::string& where) {
+  SavedProgress read = checked(saved, where);
   const NamedTensors model_saved = tensors_of(saved.model);
-  check_model(model_saved);
   optimizer->restore(tensors_of(saved.optimizer));
   const at::NoGradGuard no_grad;
   for (const auto& [name, tensor] : tensors) tensor.detach().copy_(model_saved.get(name));
@@ -68,7 +75,6 @@ void Trainer::Impl::restore(const base::StateView& saved, bool saved_here) {
   const SavedExtra extra = extra_from_json(saved.extra_json);
   progress = read.progress;
   progress.oom_retries = extra.oom_retries;
-  progress.epoch = progress.window / loader.plan().windows_per_epoch();
   last_eval = std::move(read.last_eval);
   last_eval_update = read.last_eval_update;
   evaluation_pending_ = read.evaluation_pending && parts.eval;
@@ -83,9 +89,9 @@ void Trainer::Impl::restore(const base::StateView& saved, bool saved_here) {
   tell_changes(extra.choices);
 }
 
-void Trainer::Impl::check_model(const NamedTensors& saved) const {
-  const auto damaged = [](const std::string& what) {
-    throw Error(ExitCode::kMissingInput, "checkpoint.model", "checkpoint", what, "use an older checkpoint");
+void Trainer::Impl::check_model(const NamedTensors& saved, const std::string& where) const {
+  const auto damaged = [&where](const std::string& what) {
+    throw Error(ExitCode::kMissingInput, "checkpoint.model", where, what, "use an older checkpoint");
   };
   for (const auto& [name, tensor] : tensors) {
     const at::Tensor* found = saved.find(name);

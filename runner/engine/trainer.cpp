@@ -83,7 +83,10 @@ Trainer::Impl::Impl(TrainerParts trainer_parts)
 Trainer::Trainer(TrainerParts parts) : impl_(std::make_unique<Impl>(std::move(parts))) {}
 Trainer::~Trainer() = default;
 std::string Trainer::identity() const { return impl_->identity(); }
-void Trainer::restore(const base::StateView& saved, bool saved_here) { impl_->restore(saved, saved_here); }
+void Trainer::check(const base::StateView& saved, const std::string& where) { (void)impl_->checked(saved, where); }
+void Trainer::restore(const base::StateView& saved, bool saved_here, const std::string& where) {
+  impl_->restore(saved, saved_here, where);
+}
 Outcome Trainer::run() { return impl_->run(); }
 std::vector<std::pair<std::string, double>> Trainer::evaluate() { return *impl_->evaluate(nullptr); }
 base::StateView Trainer::state() { return impl_->state(); }

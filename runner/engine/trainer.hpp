@@ -109,9 +109,12 @@ class Trainer {
 
   /// JSON of what must match on resume: model tensors (names, shapes, dtypes), data fingerprints, seed, batch size.
   [[nodiscard]] std::string identity() const;
-  /// Takes over a saved state. Error 78 naming the differing keys when the identity differs. `saved_here`: it lies
-  /// where this run saves, so that a stop before the next window need not save it again.
-  void restore(const base::StateView& saved, bool saved_here = true);
+  /// Judges a saved state and changes nothing: Error 78 naming the differing keys when the identity differs, Error 66
+  /// at `where` when the progress or the model cannot be ones that a run of this recipe saved.
+  void check(const base::StateView& saved, const std::string& where);
+  /// Takes over a saved state, after check(). `saved_here`: it lies where this run saves, so that a stop before the
+  /// next window need not save it again.
+  void restore(const base::StateView& saved, bool saved_here = true, const std::string& where = "checkpoint");
   /// Trains to the end. Errors of data (65), plugins (70) and device (81) are thrown after an emergency save where due.
   Outcome run();
   /// Evaluates once on the eval set, whole, and returns the scores (also for `holdfast eval`).

@@ -12,6 +12,7 @@
 #include "engine/hooks.hpp"
 #include "engine/ladder.hpp"
 #include "engine/loader.hpp"
+#include "engine/progress_json.hpp"
 #include "engine/ranking.hpp"
 #include "engine/step.hpp"
 #include "engine/trainer.hpp"
@@ -30,7 +31,8 @@ struct Trainer::Impl {
   // State (state.cpp).
   [[nodiscard]] const std::string& identity();
   base::StateView state();
-  void restore(const base::StateView& saved, bool saved_here);
+  SavedProgress checked(const base::StateView& saved, const std::string& where);
+  void restore(const base::StateView& saved, bool saved_here, const std::string& where);
 
   TrainerParts parts;
   Observer silent;
@@ -72,7 +74,7 @@ struct Trainer::Impl {
   [[nodiscard]] Duration now() const { return Clock::now() - started_; }
 
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> hook_states() const;
-  void check_model(const NamedTensors& saved) const;
+  void check_model(const NamedTensors& saved, const std::string& where) const;
   void restore_components(const std::vector<std::pair<std::string, std::string>>& hook_states,
                           const std::vector<std::pair<std::string, std::string>>& strategy_states);
   void forget_other_metric(const std::string& saved_eval_data);

@@ -227,10 +227,61 @@ TEST_CASE("a damaged state is refused before anything is changed") {
   view = bench.saver.last();
   view.progress_json = "{}";
   CHECK_THROWS_WITH_AS(trainer.restore(view),
-                       doctest::Contains("checkpoint: error[checkpoint.progress]: the saved progress cannot be read: "),
+                       doctest::Contains("checkpoint: error[checkpoint.progress]: progress.update is not there"),
                        Error);
   view.identity_json = "[";
   CHECK_THROWS_WITH_AS(trainer.restore(view),
                        "checkpoint: error[checkpoint.identity]: the saved identity is not a JSON object", Error);
   CHECK(model.value() == w);
+}
+
+TEST_CASE("a saved progress that no run can have is refused by field, value and range, and nothing is changed") {
+  const TableDataset data = TableDataset::constant(7, 1);
+  ProbeModel model;
+  Bench bench(model, data);
+  bench.parts.settings.batch_size = 2;
+  stop_at(bench, 5);
+  bench.parts.settings.epochs = 3;
+  bench.run();
+  engine::Trainer trainer(bench.parts);
+  const auto before = trainer.state().progress_json;
+  const auto refusal = [&](const char* field, const nlohmann::json& value) -> std::string {
+    base::StateView view = bench.saver.last();
+    auto object = nlohmann::json::parse(view.progress_json);
+    object[field] = value;
+    view.progress_json = object.dump();
+    try {
+      trainer.restore(view, true, "/c/state.json");
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::kMissingInput);
+      CHECK(error.where() == "/c/state.json");
+      CHECK(trainer.state().progress_json == before);
+      return error.message();
+    }
+    return "accepted";
+  };
+  constexpr std::int64_t kHuge = std::int64_t{1} << 62;
+  CHECK(refusal("window", -1) == "progress.window is -1; it must be from 0 to 9007199254740992: no run comes further");
+  CHECK(refusal("window", kHuge).starts_with("progress.window is 4611686018427387904; it must be from 0 to "));
+  CHECK(refusal("window", 0) == "progress.update is 5; it must be 0: a window gives at most one update");
+  CHECK(refusal("update", kHuge) ==
+        "progress.update is 4611686018427387904; it must be from 0 to 5: a window gives at most one update");
+  CHECK(refusal("update", 4) ==
+        "progress.skipped_windows is 0; it must be 1: 5 windows less 4 updates and 0 windows of weight 0");
+  CHECK(refusal("epoch", kHuge) ==
+        "progress.epoch is 4611686018427387904; it must be 1: window 5 with 4 windows an epoch");
+  CHECK(refusal("samples_seen", INT64_MAX) ==
+        "progress.samples_seen is 9223372036854775807; it must be 9: what 5 "
+        "windows hold, less skipped samples");
+  CHECK(refusal("best_update", -5) ==
+        "progress.best_update is -5; it must be from 0 to 5: no later than the saved update");
+  CHECK(refusal("evals_without_improvement", -1) ==
+        "progress.evals_without_improvement is -1; it must be from 0 to 5: at most one a window");
+  CHECK(refusal("last_eval_update", 6) ==
+        "progress.last_eval_update is 6; it must be from -1 to 5: no later than the saved update");
+  CHECK(refusal("best_metric", "x") == "progress.best_metric is \"x\"; it must be a number or null");
+  CHECK(refusal("update", 5.0) == "progress.update is 5.0; it must be a whole number of 64 bits");
+  CHECK(refusal("hooks", nlohmann::json::array()) == "progress.hooks is []; it must be an object");
+  CHECK(refusal("last_eval", "x") == "progress.last_eval is \"x\"; it must be a list");
+  CHECK(refusal("update", 5) == "accepted");
 }

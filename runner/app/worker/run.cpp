@@ -50,7 +50,7 @@ class Run {
     const bool raised =
         current.state == checkpoint::GenerationState::kFinished && target_raised(assembly_.recipe(), current);
     Start start = choose_start(line_, current, raised, std::move(requested), warn());
-    if (start.state) trainer_->restore(start.state->state);
+    if (start.state) trainer_->restore(start.state->state, true, start.state->path + "/state.json");
     frame_.preparing = false;  // from here on a stop request is the trainer's
     open_generation(start, current);
     start.state.reset();  // the trainer has its own copy; a second state in memory would be waste
