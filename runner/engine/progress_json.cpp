@@ -170,6 +170,12 @@ SavedProgress progress_from_json(const std::string& text, const std::string& whe
   return saved;
 }
 
+namespace {
+
+std::string goal(const std::string& metric, bool maximise) { return metric + (maximise ? ":max" : ":min"); }
+
+}  // namespace
+
 std::vector<std::pair<std::string, std::string>> choices_of(const TrainerParts& parts) {
   const auto& settings = parts.settings;
   const auto& optimizer = settings.optimizer;
@@ -185,6 +191,8 @@ std::vector<std::pair<std::string, std::string>> choices_of(const TrainerParts& 
       {"schedule.name", kSchedules[static_cast<std::size_t>(settings.schedule.name)]},
       {"schedule.warmup_updates", std::to_string(settings.schedule.warmup_updates)},
       {"schedule.min_lr", json(settings.schedule.min_lr).dump()},
+      {kBestGoal, goal(settings.best.metric, settings.best.maximise)},
+      {kEarlyStopGoal, settings.early_stop ? goal(settings.early_stop->metric, settings.early_stop->maximise) : "none"},
   };
   const auto tables = [](const auto& list) {
     std::string text;

@@ -38,6 +38,10 @@ SavedProgress progress_from_json(const std::string& text, const std::string& whe
 /// Never fails: what cannot be read is left at its default.
 SavedExtra extra_from_json(const std::string& text);
 
+/// Choices that the engine itself acts on when they changed.
+inline constexpr const char* kBestGoal = "checkpoint.best";
+inline constexpr const char* kEarlyStopGoal = "train.early_stop";
+
 /// The choices of these settings as text.
 std::vector<std::pair<std::string, std::string>> choices_of(const TrainerParts& parts);
 

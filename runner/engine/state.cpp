@@ -46,7 +46,7 @@ base::StateView Trainer::Impl::state() {
   for (const auto& [table, strategy] : parts.strategies) saved.strategies.emplace_back(table, strategy->state());
   view.progress_json = to_json(saved);
   view.identity_json = identity();
-  view.extra_json = to_json(SavedExtra{progress.oom_retries, choices_of(parts)});
+  view.extra_json = to_json(SavedExtra{progress.oom_retries, choices()});
   return view;
 }
 
@@ -86,6 +86,7 @@ void Trainer::Impl::restore(const base::StateView& saved, bool saved_here, const
   hooks_before_evaluation_ = read.hooks;
   restore_components(read.hooks, read.strategies);
   forget_other_metric(read.eval_data);
+  forget_other_goal(extra.choices);
   tell_changes(extra.choices);
 }
 
@@ -113,15 +114,53 @@ void Trainer::Impl::forget_other_metric(const std::string& saved_eval_data) {
   if (parts.eval && eval_data_.empty()) eval_data_ = parts.eval->fingerprint();
   if (saved_eval_data == eval_data_) return;
   progress.best_metric.reset();
+  progress.best_update = 0;
   progress.early_best.reset();
   progress.evals_without_improvement = 0;
   observer.note("resume: the eval data is not that of the saved run; best metric and early stopping begin anew");
 }
 
+// The best loss says nothing about the best accuracy. The change itself is told with the other choices.
+void Trainer::Impl::forget_other_goal(const Texts& saved_choices) {
+  const Texts now = choices();
+  const auto changed = [&](const char* key) {
+    const std::string* before = find(saved_choices, key);
+    return before && *before != *find(now, key);
+  };
+  if (changed(kBestGoal)) {
+    progress.best_metric.reset();
+    progress.best_update = 0;
+    observer.note("resume: the best checkpoint is chosen by another metric now; the best value begins anew");
+  }
+  if (changed(kEarlyStopGoal)) {
+    progress.early_best.reset();
+    progress.evals_without_improvement = 0;
+  }
+}
+
+namespace {
+
+constexpr const char* kThreads = "run.threads";
+constexpr const char* kMicroBatch = "micro-batch";
+
+}  // namespace
+
+Texts Trainer::Impl::choices() const {
+  Texts all = choices_of(parts);
+  const auto micro_batch = plan.micro_batch_size.value;
+  all.emplace_back(kThreads, std::to_string(at::get_num_threads()));
+  all.emplace_back(kMicroBatch, std::to_string(micro_batch ? micro_batch : parts.settings.batch_size));
+  return all;
+}
+
 void Trainer::Impl::tell_changes(const Texts& saved_choices) {
-  for (const auto& [key, value] : choices_of(parts))
-    if (const std::string* before = find(saved_choices, key); before && *before != value)
+  bool bits = false;
+  for (const auto& [key, value] : choices())
+    if (const std::string* before = find(saved_choices, key); before && *before != value) {
       observer.note("resume: " + key + " was " + *before + " and is now " + value);
+      bits |= key == kThreads || key == kMicroBatch;
+    }
+  if (bits) observer.note("resume: the bits may differ from those of a run that was not interrupted");
 }
 
 }  // namespace holdfast::engine

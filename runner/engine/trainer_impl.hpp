@@ -78,6 +78,8 @@ struct Trainer::Impl {
   void restore_components(const std::vector<std::pair<std::string, std::string>>& hook_states,
                           const std::vector<std::pair<std::string, std::string>>& strategy_states);
   void forget_other_metric(const std::string& saved_eval_data);
+  void forget_other_goal(const std::vector<std::pair<std::string, std::string>>& saved_choices);
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> choices() const;
   void tell_changes(const std::vector<std::pair<std::string, std::string>>& saved_choices);
 
   std::string identity_;

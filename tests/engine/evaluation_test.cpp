@@ -1,6 +1,7 @@
 // Evaluation leaves no trace in training; best metric and early stopping survive NaN and resumes.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/fixtures.hpp"
@@ -116,6 +117,23 @@ TEST_CASE("best metric and patience go on after a resume, and begin anew on othe
   CHECK(third.bench.notes.notes.at(0) ==
         "resume: the eval data is not that of the saved run; best metric and early stopping begin anew");
   CHECK(*anew.run().progress.best_metric == 2.6);
+}
+
+TEST_CASE("another goal on resume begins the best value anew, so that unlike metrics are never compared") {
+  Judged first({3, 2, 2.5});
+  first.bench.run();
+  Judged changed({0, 0, 0, 2.6});
+  changed.model.on_score = [] { return 2.6; };
+  changed.bench.parts.settings.best.maximise = true;
+  engine::Trainer trainer(changed.bench.parts);
+  trainer.restore(first.bench.saver.last());
+  const auto& notes = changed.bench.notes.notes;
+  REQUIRE(notes.size() >= 2);
+  CHECK(notes.at(0) == "resume: the best checkpoint is chosen by another metric now; the best value begins anew");
+  CHECK(std::ranges::find(notes, "resume: checkpoint.best was quality:min and is now quality:max") != notes.end());
+  const auto outcome = trainer.run();
+  CHECK(*outcome.progress.best_metric == 2.6);
+  CHECK(outcome.progress.best_update > 3);
 }
 
 TEST_CASE("a metric that the model does not give is named with those it gives") {

@@ -194,6 +194,23 @@ TEST_CASE("learning rate, epochs and hooks may change: both values are told") {
   CHECK(trainer.run().progress.update == 8);
 }
 
+TEST_CASE("another number of threads is told, with the warning that bits may differ") {
+  ProbeModel model;
+  const TableDataset data = TableDataset::constant(4, 1);
+  Bench bench(model, data);
+  const int threads = at::get_num_threads();
+  at::set_num_threads(1);
+  bench.run();
+  Bench changed(model, data);
+  at::set_num_threads(2);
+  engine::Trainer trainer(changed.parts);
+  trainer.restore(bench.saver.last());
+  at::set_num_threads(threads);
+  CHECK(changed.notes.notes ==
+        std::vector<std::string>{"resume: run.threads was 1 and is now 2",
+                                 "resume: the bits may differ from those of a run that was not interrupted"});
+}
+
 TEST_CASE("hooks and strategies get their own state back") {
   ProbeModel model;
   const TableDataset data = TableDataset::constant(4, 1);
