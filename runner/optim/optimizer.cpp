@@ -22,6 +22,17 @@ std::string describe(const at::Tensor& tensor) {
   return text.str();
 }
 
+/// The gradient with the parameter's strides. Kernels walk both memories side by side; where a dimension has one entry
+/// its stride says nothing, and LibTorch's convolutions leave another one there.
+at::Tensor alongside(const at::Tensor& gradient, const at::Tensor& parameter, const std::string& name) {
+  if (gradient.strides() == parameter.strides()) return gradient;
+  for (std::int64_t i = 0; i < parameter.dim(); ++i)
+    if (parameter.size(i) != 1 && gradient.stride(i) != parameter.stride(i))
+      unusable(name, "has a gradient of other strides", "keep the memory format of a parameter unchanged");
+  const at::NoGradGuard no_grad;
+  return gradient.as_strided(parameter.sizes(), parameter.strides());
+}
+
 [[noreturn]] void mismatch(const std::string& what) {
   throw Error(ExitCode::kBadRecipe, "optimizer.state_mismatch", "optimizer", what,
               "resume with the optimizer of the saved run, or start a new run");
@@ -68,12 +79,11 @@ void Optimizer::prepare() {
     if (!gradient.defined()) continue;
     if (gradient.layout() != at::kStrided)
       unusable(slot.name, "has a sparse gradient", "use dense gradients (embedding: sparse = false)");
-    if (gradient.strides() != slot.parameter.strides())
-      unusable(slot.name, "has a gradient of other strides", "keep the memory format of a parameter unchanged");
+    at::Tensor aligned = alongside(gradient, slot.parameter, slot.name);
     make_moments(slot);
     Group& group = groups_[slot.group];
     group.parameters.push_back(slot.parameter);
-    group.gradients.push_back(gradient);
+    group.gradients.push_back(std::move(aligned));
     for (std::size_t i = 0; i < specs_.size(); ++i) group.moments[i].push_back(slot.moments[i]);
   }
 }

@@ -2,7 +2,7 @@
 
 import subprocess
 
-from harness import COMMAND, Case, FIXTURES, ROOT, main, strict_json
+from harness import COMMAND, CONVNET, Case, FIXTURES, ROOT, main, strict_json
 
 
 class Commands(Case):
@@ -56,6 +56,14 @@ class Commands(Case):
         self.assertIn("dropout", done.stdout)
         fields = strict_json(self.holdfast("plan", recipe, "--json").stdout)["fields"]
         self.assertIn({"field": "precision", "value": "fp32", "owner": "default"}, fields)
+
+    def test_plan_labels_a_split_of_what_batch_norm_couples(self):
+        words = "the model couples the samples of a micro-batch (batch norm): another split gives other results"
+        split = "[strategy.accumulate]\nmicro_batch_size = 8"
+        group = CONVNET.replace('"batch"', '"group"')
+        self.assertIn(words, self.holdfast("plan", self.recipe(model=CONVNET, more=split)).stdout)
+        self.assertNotIn(words, self.holdfast("plan", self.recipe(model=CONVNET)).stdout)
+        self.assertNotIn(words, self.holdfast("plan", self.recipe(model=group, more=split)).stdout)
 
     def test_plugins_lists_details_and_checks(self):
         table = self.holdfast("plugins").stdout

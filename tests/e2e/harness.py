@@ -23,13 +23,14 @@ COMMAND = str(BUILD / "holdfast")
 DIGITS = ROOT / "configs/data/digits"
 PATIENCE = 120  # seconds: only a hang takes so long
 
+CONVNET = 'plugin = "convnet"\nchannels = [8, 16]\nnorm = "batch"'
+
 RECIPE = """
 [run]
 name = "digits"
 threads = 1
 [model]
-plugin = "mlp"
-hidden = [{hidden}]
+{model}
 dropout = {dropout}
 [dataset.train]
 plugin = "idx"
@@ -117,11 +118,11 @@ class Case(unittest.TestCase):
         self.assertEqual(done.returncode, code, f"{done.args}\n--- stdout\n{done.stdout}\n--- stderr\n{done.stderr}")
         return done
 
-    def recipe(self, name="r.toml", *, hidden=32, dropout=0.0, target="updates = 20", eval_every="10 updates",
+    def recipe(self, name="r.toml", *, model=None, hidden=32, dropout=0.0, target="updates = 20", eval_every="10 updates",
                loader_threads=1, data=DIGITS, more=""):
         path = self.folder / name
-        path.write_text(RECIPE.format(hidden=hidden, dropout=dropout, target=target, eval_every=eval_every,
-                                      loader_threads=loader_threads, data=data, more=more))
+        path.write_text(RECIPE.format(model=model or f'plugin = "mlp"\nhidden = [{hidden}]', dropout=dropout, target=target,
+                                      eval_every=eval_every, loader_threads=loader_threads, data=data, more=more))
         return path
 
     def inspect(self, path):

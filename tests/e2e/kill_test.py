@@ -8,7 +8,7 @@ import os
 import random
 import time
 
-from harness import Case, main
+from harness import CONVNET, Case, main
 
 KILLS = int(os.environ.get("HOLDFAST_KILLS", "6"))
 SEED = int(os.environ.get("HOLDFAST_SEED", time.time_ns() % 1_000_000))
@@ -27,9 +27,9 @@ class Kill(Case):
         process.communicate()
         return running
 
-    def twin(self, loader_threads):
+    def twin(self, loader_threads, model=None):
         rng = random.Random(SEED + loader_threads)
-        recipe = self.recipe(dropout=0.3, target=f"updates = {UPDATES}", eval_every="2 updates",
+        recipe = self.recipe(model=model, dropout=0.3, target=f"updates = {UPDATES}", eval_every="2 updates",
                              loader_threads=loader_threads, more=SAVE_OFTEN)
         self.holdfast("run", recipe, "--output", self.folder / "whole")
         home = self.folder / "killed"
@@ -55,6 +55,9 @@ class Kill(Case):
 
     def test_with_three_loader_threads(self):
         self.twin(3)
+
+    def test_a_convnet_with_batch_norm(self):
+        self.twin(2, CONVNET)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""A checkpoint in Python: opened with the safetensors package, the same mlp in PyTorch gives the same logits."""
+"""A checkpoint in Python: opened with the safetensors package, the same network in PyTorch gives the same numbers."""
 
+import collections
 import subprocess
 
-from harness import BUILD, Case, DIGITS, main, read_idx
+from harness import BUILD, CONVNET, Case, DIGITS, main, read_idx
 
 try:
     import safetensors.torch
@@ -13,16 +14,78 @@ except ImportError as error:
     MISSING = f"{error.name} cannot be imported"
 
 
-class Python(Case):
+def digits(part):
+    """Images and labels of the bundled digits, as the recipe reads them."""
+    shape, pixels = read_idx(DIGITS / f"{part}-images-idx3-ubyte.gz")
+    _, labels = read_idx(DIGITS / f"{part}-labels-idx1-ubyte.gz")
+    images = torch.frombuffer(bytearray(pixels), dtype=torch.uint8).reshape(shape).float() / 16
+    return images, torch.frombuffer(bytearray(labels), dtype=torch.uint8).long()
+
+
+class TorchCase(Case):
     def setUp(self):
         super().setUp()
         if MISSING:
             self.skipTest(MISSING)
 
+    def probe(self, recipe, weights):
+        """Logits of the eval set as holdfast computes them."""
+        subprocess.run([BUILD / "tests/e2e/logits_probe", recipe, weights, self.folder / "logits.safetensors"], check=True,
+                       env=self.environment())
+        (logits,) = safetensors.torch.load_file(self.folder / "logits.safetensors").values()
+        return logits
+
+
+def convnet(weights):
+    """The harness's convnet as one would write it in PyTorch, with the weights of a checkpoint."""
+    nn = torch.nn
+
+    def block(into, out):
+        names = {"conv": nn.Conv2d(into, out, 3, padding="same", bias=False), "norm": nn.BatchNorm2d(out),
+                 "relu": nn.ReLU(), "pool": nn.MaxPool2d(2)}
+        return nn.Sequential(collections.OrderedDict(names))
+
+    net = nn.ModuleDict({"block": nn.Sequential(block(1, 8), block(8, 16)),
+                         "head": nn.Sequential(nn.Linear(16 * 2 * 2, 10))})
+    net.load_state_dict(weights)  # every name and shape, in both directions
+    net.forward = lambda images: net["head"](net["block"](images.unsqueeze(1)).flatten(1))
+    return net
+
+
+class Convnet(TorchCase):
+    def test_the_same_convnet_in_pytorch_gives_the_same_logits_loss_and_accuracy(self):
+        recipe = self.recipe(model=CONVNET, target="updates = 100", eval_every="100 updates")
+        self.holdfast("run", recipe)
+        home = self.folder / "runs/digits"
+        weights = home / "current/checkpoints/latest/model.safetensors"
+        images, labels = digits("test")
+        logits = convnet(safetensors.torch.load_file(weights)).eval()(images)
+        self.assertLessEqual((self.probe(recipe, weights) - logits).abs().max().item(), 1e-5)
+        scores = self.status(home)["scores"]
+        self.assertAlmostEqual(torch.nn.functional.cross_entropy(logits, labels).item(), scores["loss"], delta=1e-5)
+        self.assertEqual((logits.argmax(1) == labels).float().mean().item(), torch.tensor(scores["accuracy"]).item())
+
+    def test_an_update_in_pytorch_moves_weights_and_running_statistics_alike(self):
+        recipe = self.recipe(model=CONVNET, target="updates = 2", eval_every="2 updates",
+                             more='[hook.periodic_checkpoint]\nevery = "1 updates"')
+        text = recipe.read_text().replace("lr = 2e-3", 'name = "sgd"\nlr = 0.5').replace('"cosine"', '"constant"')
+        recipe.write_text(text.replace("[dataset.train]", "[dataset.train]\nshuffle = false"))
+        self.holdfast("run", recipe)
+        saved = self.folder / "runs/digits/current/checkpoints"
+        before, after = (safetensors.torch.load_file(saved / f"update-{n:09}/model.safetensors") for n in (1, 2))
+        net = convnet(before).train()
+        images, labels = digits("train")
+        torch.nn.functional.cross_entropy(net(images[32:64]), labels[32:64]).backward()
+        torch.optim.SGD(net.parameters(), lr=0.5).step()
+        for name, value in net.state_dict().items():
+            self.assertFalse(torch.equal(before[name], after[name]), name)
+            self.assertLessEqual((value - after[name]).abs().max().item(), 1e-5, name)
+
+
+class Mlp(TorchCase):
     def logits(self, weights):
         """The mlp of the recipe: linear layers with ReLU between them, in the order of their names."""
-        shape, pixels = read_idx(DIGITS / "test-images-idx3-ubyte.gz")
-        x = torch.frombuffer(bytearray(pixels), dtype=torch.uint8).reshape(shape[0], -1).float() / 16
+        x = digits("test")[0].flatten(1)
         layers = sorted(name[: -len(".weight")] for name in weights if name.endswith(".weight"))
         for number, layer in enumerate(layers):
             x = torch.nn.functional.linear(x, weights[layer + ".weight"], weights[layer + ".bias"])
@@ -34,9 +97,7 @@ class Python(Case):
         recipe = self.recipe(target="updates = 100", eval_every="100 updates")
         self.holdfast("run", recipe)
         weights = self.folder / "runs/digits/current/checkpoints/latest/model.safetensors"
-        subprocess.run([BUILD / "tests/e2e/logits_probe", recipe, weights, self.folder / "logits.safetensors"], check=True,
-                       env=self.environment())
-        (ours,) = safetensors.torch.load_file(self.folder / "logits.safetensors").values()
+        ours = self.probe(recipe, weights)
         self.assertEqual(tuple(ours.shape), (300, 10))
         self.assertLessEqual((ours - self.logits(safetensors.torch.load_file(weights))).abs().max().item(), 1e-5)
 
@@ -44,8 +105,7 @@ class Python(Case):
         self.holdfast("run", self.recipe(target="updates = 100", eval_every="100 updates"))
         home = self.folder / "runs/digits"
         scores = self.status(home)["scores"]
-        _, labels = read_idx(DIGITS / "test-labels-idx1-ubyte.gz")
-        target = torch.frombuffer(bytearray(labels), dtype=torch.uint8).long()
+        _, target = digits("test")
         for path in (home / "current/checkpoints/latest/model.safetensors", home / "current/model.safetensors"):
             logits = self.logits(safetensors.torch.load_file(path))
             loss = torch.nn.functional.cross_entropy(logits, target).item()

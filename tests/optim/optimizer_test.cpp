@@ -213,3 +213,20 @@ TEST_CASE("gradients and parameters that the kernels would read wrongly are name
                        "  hint: make it contiguous where the model creates it",
                        Error);
 }
+
+TEST_CASE("the stride of a dimension with one entry says nothing: the update is the same, in AdamW and SGD") {
+  const auto updated = [](auto make, bool odd) {
+    torch::manual_seed(2);
+    const NamedTensors parameters = {{"kernel", at::randn({3, 1, 2, 2}).requires_grad_(true)}};
+    const at::Tensor gradient = at::randn({3, 1, 2, 2});
+    parameters[0].tensor.mutable_grad() = odd ? gradient.as_strided({3, 1, 2, 2}, {4, 1, 2, 1}) : gradient;
+    auto optimizer = make(parameters);
+    optimizer.prepare();
+    optimizer.commit(0.1);
+    return parameters[0].tensor.detach().clone();
+  };
+  const auto sgd = [](const NamedTensors& parameters) { return Sgd(parameters, {}); };
+  const auto adamw = [](const NamedTensors& parameters) { return Adamw(parameters, {}); };
+  CHECK(at::equal(updated(sgd, true), updated(sgd, false)));
+  CHECK(at::equal(updated(adamw, true), updated(adamw, false)));
+}
