@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "base/folder.hpp"
+#include "base/log_limit.hpp"
 #include "base/text.hpp"
 
 namespace holdfast::base {
@@ -123,12 +124,34 @@ struct RunLog::Impl {
     if (at < lowest.load()) return;
     try {
       const std::lock_guard lock(mutex);
-      pass(*terminal, at, text);
-      if (file) pass(*file, at, text);
+      if (admitted(at, text)) to_all(at, text);
       tell_failures();
     } catch (...) {
       // Out of memory while formatting a line: training matters more than its log.
     }
+  }
+
+  bool admitted(level::level_enum at, std::string_view text) {
+    LogLimit* limit = at == level::warn ? &warnings : at == level::info ? &infos : nullptr;
+    if (limit == nullptr) return true;
+    const auto verdict = limit->admit(text, clock.monotonic());
+    for (const auto& kept : verdict.over) to_all(at, left_out_text(kept));
+    return verdict.pass;
+  }
+
+  void tell_rest() noexcept {
+    try {
+      const std::lock_guard lock(mutex);
+      for (const auto& kept : infos.take_rest()) to_all(level::info, left_out_text(kept));
+      for (const auto& kept : warnings.take_rest()) to_all(level::warn, left_out_text(kept));
+    } catch (...) {
+      // As in write().
+    }
+  }
+
+  void to_all(level::level_enum at, std::string_view text) {
+    pass(*terminal, at, text);
+    if (file) pass(*file, at, text);
   }
 
   static void pass(DescriptorSink& sink, level::level_enum at, std::string_view text) {
@@ -154,12 +177,13 @@ struct RunLog::Impl {
   bool quiet;
   std::atomic<int> lowest{level::info};
   std::mutex mutex;  // keeps the order of lines the same on both sinks
+  LogLimit infos{100}, warnings{10};
   std::shared_ptr<DescriptorSink> terminal, file;
   std::string path;
 };
 
 RunLog::RunLog(const LogOptions& options, Clock& clock) : impl_(std::make_unique<Impl>(options, clock)) {}
-RunLog::~RunLog() = default;
+RunLog::~RunLog() { impl_->tell_rest(); }
 
 bool RunLog::open_file(const std::string& path) {
   // O_NONBLOCK: a FIFO in its place must not hang the start.
