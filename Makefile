@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 MAKEFLAGS += --no-print-directory
 export HOLDFAST_STARTED := $(shell date +%s)
 
-.PHONY: help quickstart check check-full setup build fast format tidy data install bench clean
+.PHONY: help quickstart check check-full setup build fast format tidy docs data install bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +43,10 @@ format: ## format every C++ file with the pinned clang-format
 
 tidy: ## clang-tidy on the half without LibTorch
 	@$(SETUP)/tidy.sh
+
+docs: build ## write anew what the command generates: the schema and the recipe reference
+	@HOLDFAST_PLUGIN_PATH= build/release/holdfast schema >schemas/run.schema.json
+	@HOLDFAST_PLUGIN_PATH= build/release/holdfast schema --markdown >runner/docs/recipe.md
 
 data: ## fetch MNIST into data/mnist
 	@$(SETUP)/data.sh

@@ -77,5 +77,7 @@ std::vector<std::string> plugin_search(const std::string& path, const ReadOption
 
 /// JSON Schema (draft-07) of the recipe, with plugin tables by plugin name where a catalog is given.
 std::string json_schema(Catalog* catalog);
+/// The same for people, as Markdown: every table of the runner, then every plugin's options where a catalog is given.
+std::string recipe_reference(Catalog* catalog);
 
 }  // namespace holdfast::spec

@@ -78,6 +78,17 @@ class Commands(Case):
         listed = strict_json(self.holdfast("plugins", "--json").stdout)
         self.assertIn("mlp", [entry["name"] for entry in listed])
 
+    def test_the_committed_recipe_reference_is_what_the_command_prints(self):
+        committed = (ROOT / "runner/docs/recipe.md").read_text()
+        printed = self.holdfast("schema", "--markdown", env=self.environment(HOLDFAST_PLUGIN_PATH="")).stdout
+        self.assertEqual(committed, printed, "write it anew: build/release/holdfast schema --markdown >runner/docs/recipe.md")
+
+    def test_the_options_of_a_plugin_are_told_in_the_words_of_the_reference(self):
+        shown = self.holdfast("plugins", "mlp").stdout
+        self.assertIn("    dropout  number, at least 0 and below 1; default 0.0\n        share of hidden", shown)
+        told = strict_json(self.holdfast("plugins", "mlp", "--json").stdout)["components"][0]["options"]
+        self.assertEqual([("hidden", "list of integers")], [(o["name"], o["type"]) for o in told if o["name"] == "hidden"])
+
     def test_schema_is_json_and_knows_the_plugins(self):
         schema = strict_json(self.holdfast("schema").stdout)
         self.assertIn("properties", schema)

@@ -78,6 +78,7 @@ void declare_plugin_readers(CLI::App& plugins, CLI::App& schema, CommandLine& li
   plugins.add_option("--check", line.check, "Say whether this file is a plugin that can be loaded")->type_name("FILE");
   add_json(plugins, line, "Print as JSON");
   add_plugin_dirs(plugins, line);
+  schema.add_flag("--markdown", line.markdown, "The recipe reference for people, as Markdown");
   schema.add_flag("--no-plugins", line.no_plugins, "The runner's own tables only");
   add_plugin_dirs(schema, line);
 }
@@ -273,11 +274,9 @@ std::vector<std::string> arguments_of(const CommandLine& line, const std::vector
   }
   if (line.command == Command::kEval) pair("--checkpoint", line.checkpoint);
   if (!line.check.empty()) pair("--check", line.check);
-  const std::pair<bool, const char*> flags[] = {{line.fresh, "--new"},
-                                                {line.quiet, "--quiet"},
-                                                {line.json, "--json"},
-                                                {line.no_plugins, "--no-plugins"},
-                                                {line.data, "--data"}};
+  const std::pair<bool, const char*> flags[] = {{line.fresh, "--new"}, {line.quiet, "--quiet"},
+                                                {line.json, "--json"}, {line.no_plugins, "--no-plugins"},
+                                                {line.data, "--data"}, {line.markdown, "--markdown"}};
   for (const auto& [set, name] : flags)
     if (set) out.emplace_back(name);
   if (targets.empty()) return out;

@@ -28,6 +28,7 @@ struct CommandLine {
   bool json = false;        ///< --json
   bool no_plugins = false;  ///< validate --no-plugins
   bool data = false;        ///< validate --data
+  bool markdown = false;    ///< schema --markdown
   std::string help;         ///< kHelp: the text to print
 };
 

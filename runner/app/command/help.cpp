@@ -49,7 +49,10 @@ constexpr std::array kRows = {
                "  holdfast plugins --check build/libholdfast_lstm.so",
                true},
     CommandRow{Command::kSchema, "schema", "Print the JSON Schema of recipes, for editors",
-               "Example:\n  holdfast schema > run.schema.json", true},
+               "Examples:\n"
+               "  holdfast schema > run.schema.json\n"
+               "  holdfast schema --markdown        every table and key with type, default and meaning",
+               true},
 };
 
 constexpr std::array<std::string_view, 5> kUnbuiltCommands = {"report", "why", "doctor", "checkpoint", "metrics"};

@@ -7,6 +7,7 @@
 #include "base/io_error.hpp"
 #include "base/text.hpp"
 #include "host/component_name.hpp"
+#include "spec/describe.hpp"
 
 namespace holdfast::app {
 namespace {
@@ -44,13 +45,22 @@ Json to_json(const PluginReport& report) {
   return object;
 }
 
+std::string indented(const std::string& lines) {
+  std::string text;
+  for (std::size_t at = 0, end; at < lines.size(); at = end + 1) {
+    end = lines.find('\n', at);
+    text += "    " + lines.substr(at, end - at) + "\n";
+  }
+  return text;
+}
+
 std::string details(const PluginReport& report) {
   std::string text = report.name + "  " + report.path + "\n";
   if (!report.library) return text + "  " + status_text(report) + ": " + report.reason + "\n";
   text += "  " + report.library->summary + " (version " + report.library->stamp.version + ")\n";
   for (const auto& component : report.library->components)
     text += "\n  " + std::string(host::kind_name(component.kind)) + " '" + component.name + "': " + component.summary +
-            "\n" + option_lines(component.options);
+            "\n" + indented(spec::describe(component.options));
   return base::terminal_safe(text);
 }
 
