@@ -75,6 +75,7 @@ std::optional<std::vector<std::pair<std::string, double>>> Trainer::Impl::evalua
 
 Ranked Trainer::Impl::evaluate_and_rank(Requests& asked) {
   hooks_before_evaluation_ = hook_states();
+  observer.evaluating();
   auto scores = evaluate(parts.stop);
   if (!scores) {
     observer.note("the evaluation at update " + std::to_string(progress.update) +

@@ -7,6 +7,22 @@
 #include "engine/trainer_impl.hpp"
 
 namespace holdfast::engine {
+namespace {
+
+std::string_view why_dropped(Fate fate) {
+  switch (fate) {
+    case Fate::kEmpty:
+      return "empty";
+    case Fate::kNonFinite:
+      return "nonfinite";
+    case Fate::kVetoed:
+      return "vetoed";
+    default:
+      return {};
+  }
+}
+
+}  // namespace
 
 Outcome Trainer::Impl::run() {
   started_ = Clock::now();
@@ -61,12 +77,13 @@ std::optional<Outcome> Trainer::Impl::window() {
   const StepResult result = train(loaded.batch, learning_rate);
   if (result.fate == Fate::kAbandoned) return abandon();
   const WindowReport report = account(loaded, result, learning_rate);
-  observer.window({report, progress.samples_seen, begun - asked, Clock::now() - begun});
+  observer.window(
+      {report, progress.samples_seen, begun - asked, Clock::now() - begun, result.times, why_dropped(result.fate)});
   return edge(report);
 }
 
 StepResult Trainer::Impl::train(const Batch& batch, double learning_rate) {
-  if (batch.samples.empty()) return StepResult{Fate::kEmpty, 0, 0, -1, {}};
+  if (batch.samples.empty()) return StepResult{Fate::kEmpty, 0, 0, -1, {}, {}};
   ladder.begin_window();
   while (true) {
     auto tried = step.run(batch, {progress.update + 1, learning_rate});

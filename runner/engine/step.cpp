@@ -8,6 +8,7 @@
 #include "base/plugin_guard.hpp"
 #include "device/out_of_memory.hpp"
 #include "device/random.hpp"
+#include "engine/lap.hpp"
 #include "engine/segments.hpp"
 
 namespace holdfast::engine {
@@ -57,14 +58,18 @@ StepResult Step::attempt(const Batch& window, const UpdateInfo& update) {
     if (place_.micro_batch > 0 && parts_.stop && parts_.stop->asked()) return drop(result, Fate::kAbandoned);
     device::seed_generators(parts_.settings.seed, update.number, batch.samples.front().index);
     const auto micro_scopes = enter(Phase::kMicroBatch);
+    Lap lap;
     const at::Tensor loss = forward(batch);
+    result.times.forward += lap();
     backward(loss, 1.0 / result.weight);
+    result.times.backward += lap();
     loss_sum = loss_sum.defined() ? loss_sum + loss.detach() : loss.detach();
     ++place_.micro_batch;
   }
 
   // One rank: W and the gradients are those of the whole window. With more, this is where they are reduced.
   const auto update_scopes = enter(Phase::kUpdate);
+  Lap lap;
   const auto gradient = gradients_.measure();
   result.loss = loss_sum.item<double>() / result.weight;  // the one read of a number from the device
   result.grad_norm = gradient.norm;
@@ -74,6 +79,7 @@ StepResult Step::attempt(const Batch& window, const UpdateInfo& update) {
   optimizer_.prepare();                     // may allocate, may fail
   optimizer_.commit(update.learning_rate);  // neither
   gradients_.clear();
+  result.times.update = lap();
   return result;
 }
 

@@ -32,6 +32,7 @@ struct StepResult {
   double weight = 0;
   double grad_norm = -1;  ///< before clipping
   std::string judge;      ///< the table of the strategy that vetoed
+  StepTimes times;        ///< of the phases that ended
 };
 
 /// What the step is told of the update to compute.

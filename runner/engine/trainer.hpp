@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,11 +32,19 @@ struct Progress {
   std::int64_t evals_without_improvement = 0;
 };
 
+/// Time of the parts of the attempt that ended a window, as the training thread saw it. They leave out what lies
+/// between them (splitting, weighing, seeding), and earlier attempts that ran out of memory.
+struct StepTimes {
+  Duration forward{}, backward{}, update{};
+};
+
 /// One window as the observer sees it, every time (the observer limits its own rate; this must stay cheap).
 struct WindowSeen {
   WindowReport report;
   std::int64_t samples_seen = 0;
   Duration data_wait{}, compute{};
+  StepTimes times;
+  std::string_view dropped;  ///< why it was not applied: "empty", "nonfinite" or "vetoed"; empty when it was
 };
 
 /// Life signs. Called on the training thread; never throws.
@@ -44,6 +53,8 @@ class Observer {
   virtual ~Observer() = default;
   virtual void started(const RunFacts&, const Progress&) {}
   virtual void window(const WindowSeen&) {}
+  /// An evaluation begins; one that a stop cuts short is never told as evaluated.
+  virtual void evaluating() {}
   virtual void evaluated(const EvalReport&, bool best) { (void)best; }
   virtual void saved(const SaveReport&) {}
   virtual void out_of_memory(const OomReport&) {}

@@ -287,3 +287,24 @@ TEST_CASE("loader threads change neither order nor content") {
   CHECK(orders[0] == orders[1]);
   CHECK(orders[0].size() == 400);
 }
+
+TEST_CASE("an observer is told why a window was dropped, and the time of each phase of one that was not") {
+  struct Watcher : engine::Observer {
+    void window(const engine::WindowSeen& seen) override {
+      dropped.emplace_back(seen.dropped);
+      times.push_back(seen.times);
+    }
+    std::vector<std::string> dropped;
+    std::vector<engine::StepTimes> times;
+  } watcher;
+  ProbeModel model;
+  const TableDataset data({{1}, {NAN}, {1}}, {{1}, {1}, {0}});
+  Bench bench(model, data);
+  bench.parts.observer = &watcher;
+  bench.run();
+  REQUIRE(watcher.dropped == std::vector<std::string>{"", "nonfinite", "empty"});
+  CHECK(watcher.times[0].forward > Duration{});
+  CHECK(watcher.times[0].backward > Duration{});
+  CHECK(watcher.times[0].update > Duration{});
+  CHECK(watcher.times[2].forward == Duration{});
+}
