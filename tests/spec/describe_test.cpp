@@ -37,8 +37,8 @@ void check_closed(const json& node) {
       CHECK_MESSAGE((node.contains("additionalProperties") || node.contains("allOf")), node.dump());
     if (node.contains("properties"))
       for (const auto& [key, option] : node["properties"].items())
-        if (!option.contains("if") && !option.contains("const"))
-          CHECK_MESSAGE((option.contains("description") || option.contains("type")), key);
+        if (option.contains("type") || option.contains("anyOf") || option.contains("not"))  // others only narrow
+          CHECK_MESSAGE(option.contains("description"), key);
   }
   if (node.is_structured())
     for (const json& child : node) check_closed(child);
@@ -112,7 +112,8 @@ TEST_CASE("the schema is JSON, closed, the same each time, and knows every table
 TEST_CASE("plugin tables of the schema follow the plugin's name") {
   FakeCatalog catalog;
   const json tables = json::parse(json_schema(&catalog))["properties"];
-  CHECK(tables["model"]["properties"]["plugin"]["enum"] == json::parse(R"(["mlp"])"));
+  CHECK(tables["model"]["properties"]["plugin"]["anyOf"][0]["enum"] == json::parse(R"(["mlp"])"));
+  CHECK(tables["model"]["properties"]["plugin"]["pattern"] == "^[a-z0-9_]{1,63}$");
   const json& mlp = tables["model"]["allOf"][0];
   CHECK(mlp["if"] == json::parse(R"({"properties": {"plugin": {"const": "mlp"}}, "required": ["plugin"]})"));
   CHECK(mlp["then"]["additionalProperties"] == false);
@@ -120,13 +121,39 @@ TEST_CASE("plugin tables of the schema follow the plugin's name") {
   CHECK(mlp["then"]["properties"].contains("init"));
   const json& amp = tables["strategy"]["properties"]["amp"];
   CHECK(amp["if"] == json::parse(R"({"required": ["plugin"]})"));
-  CHECK(amp["else"]["properties"]["dtype"]["enum"] == json::parse(R"(["bf16", "fp16"])"));
+  CHECK(amp["else"]["properties"]["dtype"]["anyOf"] ==
+        json::parse(R"([{"enum": ["bf16", "fp16"]}, {"pattern": "\\$\\{"}])"));
   CHECK(amp["else"]["additionalProperties"] == false);
-  CHECK(tables["strategy"]["additionalProperties"]["required"] == json::parse(R"(["plugin"])"));
+  CHECK(tables["strategy"]["propertyNames"]["pattern"] == "^[A-Za-z0-9_-]{1,64}$");
   CHECK(tables["dataset"]["properties"]["train"]["allOf"][0]["then"]["properties"]["images"]["anyOf"].size() == 2);
 }
 
+TEST_CASE("the schema knows all plugins, unless the recipe searches for more") {
+  FakeCatalog catalog;
+  const json rule = json::parse(json_schema(&catalog))["allOf"].back();
+  CHECK(rule["if"] == json::parse(R"({"not": {"required": ["plugins"],
+                                              "properties": {"plugins": {"required": ["search"]}}}})"));
+  const json& places = rule["then"]["properties"];
+  CHECK(places["model"] == json::parse(R"({"properties": {"plugin": {"enum": ["mlp"]}}})"));
+  CHECK(places["dataset"]["properties"]["eval"]["properties"]["plugin"]["enum"] == json::parse(R"(["idx", "mix"])"));
+  CHECK(places["hook"]["additionalProperties"]["required"] == json::parse(R"(["plugin"])"));
+  CHECK(places["hook"]["properties"]["skip_corrupt"]["properties"]["plugin"]["enum"] ==
+        json::parse(R"(["periodic_checkpoint", "skip_corrupt"])"));
+}
+
+TEST_CASE("the schema says the rules between keys that it can say") {
+  FakeCatalog catalog;
+  const json schema = json::parse(json_schema(&catalog));
+  const json& optimizer = schema["properties"]["optimizer"]["allOf"];
+  CHECK(optimizer[0]["then"] == json::parse(R"({"properties": {"betas": false, "eps": false}})"));
+  CHECK(optimizer[1]["if"] == json::parse(R"({"properties": {"name": {"const": "adamw"}}})"));
+  CHECK(optimizer[2]["then"]["required"] == json::parse(R"(["momentum"])"));
+  CHECK(schema["properties"]["schedule"]["allOf"][0]["then"] == json::parse(R"({"properties": {"min_lr": false}})"));
+  CHECK(schema["allOf"][0]["then"] == json::parse(R"({"properties": {"dataset": {"required": ["eval"]}}})"));
+}
+
 TEST_CASE("without a catalog the schema leaves plugin tables open") {
+  CHECK(json::parse(json_schema(nullptr))["allOf"].size() == 1);
   const json tables = json::parse(json_schema(nullptr))["properties"];
   CHECK(tables["model"]["additionalProperties"] == true);
   CHECK(tables["model"]["properties"].contains("plugin"));
