@@ -16,8 +16,6 @@
 #include <thread>
 #include <utility>
 
-#include "holdfast/exit_code.hpp"
-
 namespace holdfast::base {
 namespace {
 
@@ -76,8 +74,9 @@ void restore_signals() {
 }
 
 struct SignalWatcher::Impl {
-  explicit Impl(std::function<void(const std::string&)> first)
+  Impl(std::function<void(const std::string&)> first, std::function<void(const std::string&, ExitCode)> second)
       : on_first(std::move(first)),
+        on_second(std::move(second)),
         signals(signal_descriptor()),
         end(checked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd")),
         thread([this] { watch(); }) {}
@@ -118,13 +117,17 @@ struct SignalWatcher::Impl {
 
   [[noreturn]] void leave(const std::string& second) const {
     const bool safe = saved.load(std::memory_order_acquire);
-    const std::string line = "holdfast: " + second + ", the second stop request: leaving at once, " +
-                             (safe ? "the state was saved\n" : "without a new checkpoint\n");
+    const std::string reason = second + ", the second stop request: leaving at once, " +
+                               (safe ? "the state was saved" : "without a new checkpoint");
+    const std::string line = "holdfast: " + reason + "\n";
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
-    ::_exit(static_cast<int>(safe ? ExitCode::kStoppedAfterSave : ExitCode::kStoppedWithoutSave));
+    const ExitCode code = safe ? ExitCode::kStoppedAfterSave : ExitCode::kStoppedWithoutSave;
+    if (on_second) on_second(reason, code);
+    ::_exit(static_cast<int>(code));
   }
 
   std::function<void(const std::string&)> on_first;
+  std::function<void(const std::string&, ExitCode)> on_second;
   std::string text;  // written once by the thread, before `asked` is published
   std::atomic<const std::string*> asked{nullptr};
   std::atomic<bool> saved{false};
@@ -133,8 +136,9 @@ struct SignalWatcher::Impl {
   std::thread thread;  // last: starts when everything else is there
 };
 
-SignalWatcher::SignalWatcher(std::function<void(const std::string&)> on_first)
-    : impl_(std::make_unique<Impl>(std::move(on_first))) {}
+SignalWatcher::SignalWatcher(std::function<void(const std::string&)> on_first,
+                             std::function<void(const std::string&, ExitCode)> on_second)
+    : impl_(std::make_unique<Impl>(std::move(on_first), std::move(on_second))) {}
 SignalWatcher::~SignalWatcher() = default;
 
 const std::string* SignalWatcher::asked() const noexcept { return impl_->asked.load(std::memory_order_acquire); }

@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "holdfast/exit_code.hpp"
+
 namespace holdfast::base {
 
 /// First thing in main, before any thread exists: blocks SIGINT, SIGTERM and SIGHUP in this and all later threads, so
@@ -24,7 +26,9 @@ class SignalWatcher {
  public:
   /// `on_first` runs once, on the watcher's thread; it must not throw. Throws std::system_error without descriptors or
   /// threads.
-  explicit SignalWatcher(std::function<void(const std::string&)> on_first = {});
+  /// `on_second` runs before the process leaves, with the reason and the exit code; no exception, no waiting.
+  explicit SignalWatcher(std::function<void(const std::string&)> on_first = {},
+                         std::function<void(const std::string&, ExitCode)> on_second = {});
   ~SignalWatcher();
   SignalWatcher(const SignalWatcher&) = delete;
   SignalWatcher& operator=(const SignalWatcher&) = delete;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "telemetry/last_words.hpp"
 #include "telemetry/memory_figure.hpp"
 #include "telemetry/progress_line.hpp"
 #include "telemetry/quantity.hpp"
@@ -66,6 +67,7 @@ void LifeSigns::event(std::string_view name, const EventFields& fields) {
 void LifeSigns::publish() {
   status_.updated_at = time();
   write_status(settings_.folder, status_);
+  prepare_last_words(settings_.folder, status_);
 }
 
 void LifeSigns::started(const StartFacts& facts) {
@@ -224,6 +226,7 @@ void LifeSigns::ended(ExitCode code, std::string_view reason) {
                 {"skipped_samples", status_.skipped_samples}});
   console_.erase();
   publish();
+  forget_last_words();
 }
 
 }  // namespace holdfast::telemetry

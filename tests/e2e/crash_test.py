@@ -13,6 +13,12 @@ class Crash(Case):
         done = self.holdfast("run", recipe, code=70)
         self.assertIn("\nholdfast: error[plugin.crashed]: plugin 'hook.fault': window_end crashed (SIGSEGV)\n"
                       "  hint: this is a fault of the plugin, not of the recipe; report it to its author\n", done.stderr)
+        home = self.folder / "runs/digits"
+        status, last = self.status(home), self.events(home)[-1]
+        cause = "plugin 'hook.fault': window_end crashed (SIGSEGV)"
+        self.assertEqual((status["state"], status["exit_code"], status["cause"]), ("failed", 70, cause))
+        self.assertGreaterEqual(status["ended_at"], status["attempt_at"][:19])
+        self.assertEqual((last["event"], last["exit_code"], last["state"], last["reason"]), ("end", 70, "failed", cause))
         self.holdfast("run", recipe, "--set", "hook.fault.enabled=false")
         self.assertEqual([e["update"] for e in self.events(self.folder / "runs/digits") if e["event"] == "resume"], [10])
 
@@ -31,6 +37,8 @@ class Crash(Case):
                     recipe = self.fault(f'action = "{function}"\nstatus = {status}')
                     done = self.holdfast("run", recipe, "--new", code=70)
                     self.assertEqual(done.stdout, "")
+                    self.assertEqual(self.status(self.folder / "runs/digits")["cause"],
+                                     f"plugin 'hook.fault': window_end ended the process with {function}()")
                     self.assertIn("error[plugin.ended_process]: plugin 'hook.fault': window_end ended the process with "
                                   f"{function}()\n", done.stderr)
 

@@ -67,6 +67,10 @@ class Stop(Case):
         self.assertEqual(done.returncode, 87, done.stderr)
         self.assertLess(time.monotonic() - before, 20)
         self.assertIn("the second stop request: leaving at once, without a new checkpoint", done.stderr)
+        status = self.status(home)
+        self.assertEqual((status["state"], status["exit_code"]), ("failed", 87))
+        self.assertRegex(status["cause"], r"^SIGTERM from pid \d+, the second stop request: leaving at once, without a new checkpoint$")
+        self.assertEqual([e["exit_code"] for e in self.events(home) if e["event"] == "end"], [87])
 
     def test_C100_a_request_while_preparing_ends_at_once_and_changes_nothing(self):
         recipe = self.folder / "slow.toml"

@@ -1,13 +1,14 @@
-// Only async-signal-safe calls inside the handler (signal-safety(7)): write, _exit, and reads of a thread-local.
+// Only async-signal-safe calls inside the handler (signal-safety(7)): _exit, what parting.hpp
+// does, and reads of a thread-local.
 #include "app/worker/crash.hpp"
 
 #include <signal.h>
 #include <unistd.h>
 
 #include <array>
-#include <cstring>
 #include <string_view>
 
+#include "app/worker/parting.hpp"
 #include "base/plugin_guard.hpp"
 #include "holdfast/exit_code.hpp"
 
@@ -16,8 +17,6 @@ namespace {
 
 constexpr std::array kSignals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
 constexpr std::size_t kStackBytes = 64 * 1024;
-
-void put(std::string_view text) { (void)!write(STDERR_FILENO, text.data(), text.size()); }
 
 std::string_view name_of(int number) {
   switch (number) {
@@ -40,19 +39,14 @@ std::string_view name_of(int number) {
 
 void on_crash(int number) {
   const base::PluginCall& running = base::running_plugin_call();
-  if (running.plugin.empty()) {
-    put("\nholdfast: error[bug.crashed]: it crashed (");
-    put(name_of(number));
-    put(") outside any plugin call\n  hint: this is a bug of holdfast; run again to go on, and please report it\n");
-  } else {
-    put("\nholdfast: error[plugin.crashed]: plugin '");
-    put(running.plugin);
-    put("': ");
-    put(running.call);
-    put(" crashed (");
-    put(name_of(number));
-    put(")\n  hint: this is a fault of the plugin, not of the recipe; report it to its author\n");
-  }
+  if (running.plugin.empty())
+    speak({"bug.crashed",
+           {"it crashed (", name_of(number), ") outside any plugin call"},
+           "this is a bug of holdfast; run again to go on, and please report it"});
+  else
+    speak({"plugin.crashed",
+           {"plugin '", running.plugin, "': ", running.call, " crashed (", name_of(number), ")"},
+           "this is a fault of the plugin, not of the recipe; report it to its author"});
   _exit(static_cast<int>(ExitCode::kBug));
 }
 

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "app/worker/parting.hpp"
 #include "base/plugin_guard.hpp"
 #include "holdfast/exit_code.hpp"
 
@@ -24,24 +25,17 @@ pid_t watched = 0;  ///< 0: nobody asked for reports
   while (true) ::syscall(SYS_exit_group, code);
 }
 
-void put(std::string_view text) { (void)!::write(STDERR_FILENO, text.data(), text.size()); }
-
 /// Async-signal-safe: _exit may be called from a signal handler.
 [[noreturn]] void refuse(std::string_view function) {
   const base::PluginCall& running = base::running_plugin_call();
-  if (running.plugin.empty()) {
-    put("\nholdfast: error[plugin.ended_process]: a library ended the process with ");
-    put(function);
-    put(" outside any plugin call\n  hint: a thread of a plugin may have done it; report it to its author\n");
-  } else {
-    put("\nholdfast: error[plugin.ended_process]: plugin '");
-    put(running.plugin);
-    put("': ");
-    put(running.call);
-    put(" ended the process with ");
-    put(function);
-    put("\n  hint: this is a fault of the plugin, not of the recipe; report it to its author\n");
-  }
+  if (running.plugin.empty())
+    speak({"plugin.ended_process",
+           {"a library ended the process with ", function, " outside any plugin call"},
+           "a thread of a plugin may have done it; report it to its author"});
+  else
+    speak({"plugin.ended_process",
+           {"plugin '", running.plugin, "': ", running.call, " ended the process with ", function},
+           "this is a fault of the plugin, not of the recipe; report it to its author"});
   leave(static_cast<int>(ExitCode::kBug));
 }
 

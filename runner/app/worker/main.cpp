@@ -16,6 +16,7 @@
 #include "base/text.hpp"
 #include "device/out_of_memory.hpp"
 #include "host/process_end.hpp"
+#include "telemetry/last_words.hpp"
 
 namespace holdfast::app {
 namespace {
@@ -29,6 +30,10 @@ void leave_while_preparing(const std::string& why) {
   const std::string line = "holdfast: " + why + ": stopped before anything was changed\n";
   (void)!write(STDERR_FILENO, line.data(), line.size());
   _exit(static_cast<int>(ExitCode::kStoppedAfterSave));
+}
+
+void leave_at_second_request(const std::string& why, ExitCode code) {
+  telemetry::speak_last_words(static_cast<int>(code), why);
 }
 
 int dispatch(const CommandLine& line, Frame& frame) {
@@ -102,7 +107,7 @@ int carry_out(const std::vector<std::string>& arguments) {
   } catch (const Error& error) {
     return app::print_fault(error, app::wants_json_log(arguments));
   }
-  base::SignalWatcher watcher(app::leave_while_preparing);
+  base::SignalWatcher watcher(app::leave_while_preparing, app::leave_at_second_request);
   base::LogOptions options;
   options.json = line.json_log;
   options.quiet = line.quiet;
