@@ -9,8 +9,8 @@
 #include <optional>
 #include <utility>
 
-#include "byte_source.hpp"
 #include "holdfast/error.hpp"
+#include "source/byte_source.hpp"
 
 namespace holdfast::plugins {
 namespace {

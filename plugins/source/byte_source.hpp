@@ -1,5 +1,5 @@
 // Bytes of a regular file, unpacked when they are gzip (RFC 1952, recognised by content, never by name). Torch-free;
-// knows nothing of IDX.
+// knows no format of what the bytes mean.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +25,7 @@ class ByteSource {
   [[nodiscard]] const std::string& path() const;  ///< absolute
   [[nodiscard]] bool packed() const;
   [[nodiscard]] std::uint64_t file_size() const;
+  [[nodiscard]] int descriptor() const;  ///< open for reading as long as this object lives
   /// No more bytes than this can come out, whatever the content says: the file's size, or 1032 times it for gzip
   /// (deflate's largest ratio, zlib technical details).
   [[nodiscard]] std::uint64_t most_bytes() const;

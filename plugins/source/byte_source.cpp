@@ -1,5 +1,5 @@
 // Plain and gzip files through one read call; zlib stays in this file.
-#include "byte_source.hpp"
+#include "source/byte_source.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -174,6 +174,7 @@ std::size_t ByteSource::read(std::span<std::byte> into) {
 const std::string& ByteSource::path() const { return impl_->path; }
 bool ByteSource::packed() const { return impl_->packed; }
 std::uint64_t ByteSource::file_size() const { return impl_->size; }
+int ByteSource::descriptor() const { return impl_->descriptor; }
 std::uint64_t ByteSource::most_bytes() const { return impl_->packed ? impl_->size * kDeflateRatio : impl_->size; }
 
 }  // namespace holdfast::plugins
