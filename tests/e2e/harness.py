@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import struct
@@ -23,16 +24,10 @@ COMMAND = str(BUILD / "holdfast")
 DIGITS = ROOT / "configs/data/digits"
 PATIENCE = 120  # seconds: only a hang takes so long
 
+GPT = 'plugin = "gpt"\ndepth = 2\nwidth = 32\nheads = 4'
 CONVNET = 'plugin = "convnet"\nchannels = [8, 16]\nnorm = "batch"'
 
-RECIPE = """
-[run]
-name = "digits"
-threads = 1
-[model]
-{model}
-dropout = {dropout}
-[dataset.train]
+DIGITS_TABLES = """[dataset.train]
 plugin = "idx"
 images = "{data}/train-images-idx3-ubyte.gz"
 labels = "{data}/train-labels-idx1-ubyte.gz"
@@ -42,7 +37,28 @@ plugin = "idx"
 images = "{data}/test-images-idx3-ubyte.gz"
 labels = "{data}/test-labels-idx1-ubyte.gz"
 scale = 16
-[train]
+"""
+
+TEXT_TABLES = """[dataset.train]
+plugin = "text"
+files = "{file}"
+context = 16
+part = "train"
+[dataset.eval]
+plugin = "text"
+files = "{file}"
+context = 16
+part = "eval"
+"""
+
+RECIPE = """
+[run]
+name = "digits"
+threads = 1
+[model]
+{model}
+dropout = {dropout}
+{tables}[train]
 {target}
 batch_size = 32
 eval_every = "{eval_every}"
@@ -118,11 +134,21 @@ class Case(unittest.TestCase):
         self.assertEqual(done.returncode, code, f"{done.args}\n--- stdout\n{done.stdout}\n--- stderr\n{done.stderr}")
         return done
 
-    def recipe(self, name="r.toml", *, model=None, hidden=32, dropout=0.0, target="updates = 20", eval_every="10 updates",
+    def text_tables(self, words=5000):
+        """Data set tables over a text of random words, the same each time: about 25,000 bytes, 1,400 training windows."""
+        rng = random.Random(1)
+        syllables = "ba be bo da de do ka ke ko la le lo ma me mo".split()
+        text = " ".join("".join(rng.choices(syllables, k=rng.randrange(1, 4))) for _ in range(words))
+        path = self.folder / "words.txt"
+        path.write_text(text)
+        return TEXT_TABLES.format(file=path)
+
+    def recipe(self, name="r.toml", *, model=None, tables=None, hidden=32, dropout=0.0, target="updates = 20", eval_every="10 updates",
                loader_threads=1, data=DIGITS, more=""):
         path = self.folder / name
         path.write_text(RECIPE.format(model=model or f'plugin = "mlp"\nhidden = [{hidden}]', dropout=dropout, target=target,
-                                      eval_every=eval_every, loader_threads=loader_threads, data=data, more=more))
+                                      eval_every=eval_every, loader_threads=loader_threads,
+                                      tables=tables or DIGITS_TABLES.format(data=data), more=more))
         return path
 
     def inspect(self, path):

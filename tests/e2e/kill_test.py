@@ -8,7 +8,7 @@ import os
 import random
 import time
 
-from harness import CONVNET, Case, main
+from harness import CONVNET, GPT, Case, main
 
 KILLS = int(os.environ.get("HOLDFAST_KILLS", "6"))
 SEED = int(os.environ.get("HOLDFAST_SEED", time.time_ns() % 1_000_000))
@@ -27,9 +27,9 @@ class Kill(Case):
         process.communicate()
         return running
 
-    def twin(self, loader_threads, model=None):
+    def twin(self, loader_threads, model=None, tables=None):
         rng = random.Random(SEED + loader_threads)
-        recipe = self.recipe(model=model, dropout=0.3, target=f"updates = {UPDATES}", eval_every="2 updates",
+        recipe = self.recipe(model=model, tables=tables, dropout=0.3, target=f"updates = {UPDATES}", eval_every="2 updates",
                              loader_threads=loader_threads, more=SAVE_OFTEN)
         self.holdfast("run", recipe, "--output", self.folder / "whole")
         home = self.folder / "killed"
@@ -58,6 +58,9 @@ class Kill(Case):
 
     def test_a_convnet_with_batch_norm(self):
         self.twin(2, CONVNET)
+
+    def test_a_gpt_with_dropout(self):
+        self.twin(2, GPT, self.text_tables())
 
 
 if __name__ == "__main__":

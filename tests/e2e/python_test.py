@@ -1,9 +1,10 @@
 """A checkpoint in Python: opened with the safetensors package, the same network in PyTorch gives the same numbers."""
 
 import collections
+import math
 import subprocess
 
-from harness import BUILD, CONVNET, Case, DIGITS, main, read_idx
+from harness import BUILD, CONVNET, GPT, Case, DIGITS, main, read_idx
 
 try:
     import safetensors.torch
@@ -80,6 +81,100 @@ class Convnet(TorchCase):
         for name, value in net.state_dict().items():
             self.assertFalse(torch.equal(before[name], after[name]), name)
             self.assertLessEqual((value - after[name]).abs().max().item(), 1e-5, name)
+
+
+def gpt(weights, context, heads):
+    """The harness's gpt as one would write it in PyTorch, with the weights of a checkpoint."""
+    nn = torch.nn
+    vocabulary, width = weights["token.weight"].shape
+
+    class Attention(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.qkv, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.register_buffer("mask", torch.ones(context, context).tril().bool(), persistent=False)
+
+        def forward(self, x):
+            n, t, c = x.shape
+            q, k, v = (part.view(n, t, heads, c // heads).transpose(1, 2) for part in self.qkv(x).split(width, dim=2))
+            scores = (q @ k.transpose(2, 3) / (c // heads) ** 0.5).masked_fill(~self.mask[:t, :t], float("-inf"))
+            return self.proj((scores.softmax(3) @ v).transpose(1, 2).reshape(n, t, c))
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm1, self.attention, self.norm2 = nn.LayerNorm(width), Attention(), nn.LayerNorm(width)
+            layers = {"fc1": nn.Linear(width, 4 * width), "gelu": nn.GELU(approximate="tanh"), "fc2": nn.Linear(4 * width, width)}
+            self.mlp = nn.Sequential(collections.OrderedDict(layers))
+
+        def forward(self, x):
+            x = x + self.attention(self.norm1(x))
+            return x + self.mlp(self.norm2(x))
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.token, self.position = nn.Embedding(vocabulary, width), nn.Embedding(context, width)
+            depth = 1 + max(int(name.split(".")[1]) for name in weights if name.startswith("block."))
+            self.block, self.norm = nn.Sequential(*(Block() for _ in range(depth))), nn.LayerNorm(width)
+
+        def forward(self, tokens):
+            x = self.token(tokens) + self.position(torch.arange(tokens.shape[1]))
+            return nn.functional.linear(self.norm(self.block(x)), self.token.weight)
+
+    net = Net()
+    net.load_state_dict(weights)  # every name and shape, in both directions
+    return net
+
+
+class Gpt(TorchCase):
+    CONTEXT, HEADS = 16, 4
+
+    def windows(self, part):
+        """Inputs and targets of a part of the harness's text: its last tenth is eval."""
+        text = torch.tensor(list((self.folder / "words.txt").read_bytes()))
+        cut = len(text) - int(len(text) * 0.1 + 0.5)
+        text = text[:cut] if part == "train" else text[cut:]
+        count = (len(text) - 1) // self.CONTEXT
+        shape = (count, self.CONTEXT)
+        return text[: count * self.CONTEXT].view(shape), text[1 : count * self.CONTEXT + 1].view(shape)
+
+    def loss(self, net, inputs, targets):
+        return torch.nn.functional.cross_entropy(net(inputs).flatten(0, 1), targets.flatten())
+
+    def test_the_same_gpt_in_pytorch_gives_the_same_logits_loss_and_perplexity(self):
+        recipe = self.recipe(model=GPT, tables=self.text_tables(), dropout=0.1, target="updates = 100", eval_every="100 updates")
+        self.holdfast("run", recipe)
+        home = self.folder / "runs/digits"
+        weights = home / "current/checkpoints/latest/model.safetensors"
+        net = gpt(safetensors.torch.load_file(weights), self.CONTEXT, self.HEADS).eval()
+        inputs, targets = self.windows("eval")
+        with torch.no_grad():
+            logits, loss = net(inputs), self.loss(net, inputs, targets).item()
+        ours = self.probe(recipe, weights)
+        self.assertEqual(ours.shape, logits.shape)
+        self.assertGreater(logits.std().item(), 0.5)  # it learned something, so that the comparison means something
+        self.assertLessEqual((ours - logits).abs().max().item(), 1e-5)
+        scores = self.status(home)["scores"]
+        self.assertAlmostEqual(loss, scores["loss"], delta=1e-5)
+        self.assertAlmostEqual(math.exp(loss), scores["perplexity"], delta=1e-4)
+
+    def test_the_gradients_in_pytorch_are_those_of_holdfast(self):
+        """With plain SGD and lr 1, an update subtracts the gradient."""
+        recipe = self.recipe(model=GPT, tables=self.text_tables(), target="updates = 2", eval_every="2 updates",
+                             more='[hook.periodic_checkpoint]\nevery = "1 updates"')
+        text = recipe.read_text().replace("lr = 2e-3", 'name = "sgd"\nlr = 1.0').replace('"cosine"', '"constant"')
+        recipe.write_text(text.replace("[dataset.train]", "[dataset.train]\nshuffle = false"))
+        self.holdfast("run", recipe)
+        saved = self.folder / "runs/digits/current/checkpoints"
+        before, after = (safetensors.torch.load_file(saved / f"update-{n:09}/model.safetensors") for n in (1, 2))
+        net = gpt(before, self.CONTEXT, self.HEADS)
+        inputs, targets = self.windows("train")
+        self.loss(net, inputs[32:64], targets[32:64]).backward()
+        for name, parameter in net.named_parameters():
+            ours = before[name] - after[name]
+            self.assertGreater(ours.abs().max().item(), 1e-5, name)
+            self.assertLessEqual((parameter.grad - ours).abs().max().item(), 1e-5, name)
 
 
 class Mlp(TorchCase):
