@@ -48,7 +48,7 @@ docs: build ## write anew what the command generates: the schema and the recipe 
 	@HOLDFAST_PLUGIN_PATH= build/release/holdfast schema >schemas/run.schema.json
 	@HOLDFAST_PLUGIN_PATH= build/release/holdfast schema --markdown >runner/docs/recipe.md
 
-data: ## fetch MNIST into data/mnist
+data: ## fetch MNIST into data/mnist and a text into data/text
 	@$(SETUP)/data.sh
 
 install: build ## install below PREFIX (default /usr/local)
