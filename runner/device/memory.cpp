@@ -7,6 +7,8 @@
 
 #include <fstream>
 
+#include "device/domain_pool.hpp"
+
 namespace holdfast::device {
 
 MemoryFigures ProcessMemory::read() const {
@@ -19,7 +21,11 @@ MemoryFigures ProcessMemory::read() const {
   return figures;
 }
 
-void release_caches() { malloc_trim(0); }
+void release_caches() {
+  pool_of(Domain::kDevice).release();
+  pool_of(Domain::kHost).release();
+  malloc_trim(0);
+}
 
 void keep_freed_memory() {
   // mallopt(3): 32 MiB is the largest threshold it takes; larger blocks stay mappings of their own.

@@ -3,6 +3,8 @@
 
 #include <torch/torch.h>
 
+#include "device/pool.hpp"
+
 namespace holdfast::device {
 namespace {
 
@@ -13,6 +15,14 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 std::string sentence_of(const std::exception& failure) {
   if (const auto* error = dynamic_cast<const c10::Error*>(&failure)) return first_line(error->what_without_backtrace());
   return first_line(failure.what());
+}
+
+HostShortage host_shortage(const std::bad_alloc& failure) {
+  const std::string less = "lower loader.prefetch or train.batch_size, or ";
+  const auto* refusal = dynamic_cast<const MemoryExhausted*>(&failure);
+  if (!refusal) return {"the host has no memory left", less + "use a machine with more memory"};
+  return {refusal->what(),
+          less + (refusal->over_budget() ? "raise memory.host_budget" : "use a machine with more memory")};
 }
 
 bool is_device_out_of_memory(const std::exception& failure, std::string& text) {

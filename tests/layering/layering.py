@@ -19,6 +19,9 @@ ARROWS["engine"] = {"base", "plan", "device", "optim", "data"}
 ARROWS["app"] = {"base", "engine", *SIBLINGS}
 TORCH_FREE = {"base", "spec", "plan", "host", "telemetry", "report", "supervise", "checkpoint", "data"}
 TORCH_FOLDERS = {"device", "optim", "engine"}
+# Files of those folders that are built without LibTorch all the same.
+TORCH_FREE_FILES = re.compile(
+    r"runner/device/(arena|domain|domain_pool|memory_meter|pages|phase_memory|pool|size_class)\.[ch]pp$")
 
 TORCH_HEADER = re.compile(r"(torch|ATen|c10)/")
 # Who may include a third party: pattern of the header, its name, pattern of the files allowed.
@@ -102,10 +105,13 @@ def arrow_fault(name, included, tree):
 def torch_fault(name, included, tree):
     folder = owner_of(name)[1] if name.startswith("runner/") else ""
     front = name.startswith("runner/app/front/")
-    if folder in TORCH_FREE or front:
-        where = "app/front" if front else folder
+    free_file = TORCH_FREE_FILES.match(name)
+    if folder in TORCH_FREE or front or free_file:
+        where = "app/front" if front else name if free_file else folder
         if TORCH_HEADER.match(included):
             return f"includes '{included}': {where} is free of LibTorch"
+        if free_file and included.startswith("device/") and not TORCH_FREE_FILES.match(f"runner/{included}"):
+            return f"includes '{included}', which may reach LibTorch: {where} is free of LibTorch"
         if included in tree.torch_sdk:
             return f"includes '{included}', which reaches LibTorch: {where} is free of LibTorch"
         if front and included.split("/")[0] in TORCH_FOLDERS:

@@ -99,6 +99,13 @@ class Layering(unittest.TestCase):
         self.expect("runner/app/front/a.cpp", '#include "engine/step.hpp"\n',
                     "runner/app/front/a.cpp:1: includes 'engine/step.hpp': app/front is free of LibTorch")
 
+    def test_the_pools_of_device_include_no_torch_either(self):
+        self.expect("runner/device/pool.cpp", '#include <c10/core/Device.h>\n',
+                    "runner/device/pool.cpp:1: includes 'c10/core/Device.h': runner/device/pool.cpp is free of LibTorch")
+        self.expect("runner/device/arena.hpp", '#include "device/pages.hpp"\n#include "device/device.hpp"\n',
+                    "runner/device/arena.hpp:2: includes 'device/device.hpp', which may reach LibTorch: "
+                    "runner/device/arena.hpp is free of LibTorch")
+
     def test_the_torch_free_half_reaches_no_torch_through_the_sdk(self):
         self.expect("runner/data/a.cpp", '#include "holdfast/model.hpp"\n',
                     "runner/data/a.cpp:1: includes 'holdfast/model.hpp', which reaches LibTorch: data is free of LibTorch")
