@@ -10,6 +10,7 @@
 #include "device/random.hpp"
 #include "engine/segments.hpp"
 #include "engine/split.hpp"
+#include "engine/weighing.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -34,7 +35,7 @@ struct Totals {
 void add_batch(Model& model, const Batch& batch, Totals& totals) {
   const base::PluginCallScope running("model", "evaluation");
   PlainSegments segments;
-  totals.weight += model.weight(batch);  // first: it refuses what the kernels would choke on
+  totals.weight += weigh(model, {&batch, 1}, "dataset.eval");  // first: it refuses what the kernels would choke on
   const Outputs outputs = model.forward(batch, segments);
   totals.loss += model.loss(outputs, batch).item<double>();
   model.score(outputs, batch, totals.scores);

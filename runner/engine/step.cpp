@@ -10,6 +10,7 @@
 #include "device/random.hpp"
 #include "engine/lap.hpp"
 #include "engine/segments.hpp"
+#include "engine/weighing.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -50,7 +51,7 @@ StepResult Step::attempt(const Batch& window, const UpdateInfo& update) {
   const auto attempt_scopes = enter(Phase::kAttempt);
 
   StepResult result;
-  result.weight = weigh(micro_batches);  // W of the whole window, before the first forward
+  result.weight = weigh(model_, micro_batches, "dataset.train");  // W of the whole window, before the first forward
   if (result.weight == 0) return drop(result, Fate::kEmpty);
 
   at::Tensor loss_sum;
@@ -86,16 +87,6 @@ StepResult Step::attempt(const Batch& window, const UpdateInfo& update) {
 OpenScopes Step::enter(Phase phase) {
   place_.phase = phase;
   return phases_.enter(place_);
-}
-
-double Step::weigh(std::span<const Batch> micro_batches) {
-  const base::PluginCallScope running("model", "weight");
-  double total = 0;
-  for (const Batch& batch : micro_batches)
-    if (!batch.samples.empty()) total += model_.weight(batch);
-  if (total >= 0 && std::isfinite(total)) return total;
-  throw Error(ExitCode::kBug, "model.weight", "model",
-              "weight() gave " + std::to_string(total) + "; it counts units and is a finite number, at least 0");
 }
 
 at::Tensor Step::forward(const Batch& batch) {

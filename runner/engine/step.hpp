@@ -53,7 +53,6 @@ class Step {
 
  private:
   StepResult attempt(const Batch& window, const UpdateInfo& update);
-  [[nodiscard]] double weigh(std::span<const Batch> micro_batches);
   [[nodiscard]] OpenScopes enter(Phase phase);
   at::Tensor forward(const Batch& batch);
   void backward(const at::Tensor& loss, double scale);

@@ -35,6 +35,7 @@ class Assembly {
   /// What the trainer needs; observer, saver and stop flag are the caller's. After build().
   [[nodiscard]] engine::TrainerParts parts() const;
   [[nodiscard]] Model& model() { return *model_; }
+  [[nodiscard]] const Model& model() const { return *model_; }
   [[nodiscard]] const Dataset& train_data() const { return *train_; }
   [[nodiscard]] const Dataset* eval_data() const { return eval_.get(); }
 

@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "engine/loader.hpp"
+#include "engine/weighing.hpp"
 
 namespace holdfast::app {
 namespace {
@@ -20,7 +21,7 @@ std::string field_text(const FieldInfo& field) {
 
 }  // namespace
 
-DataCheck check_data(const Dataset& dataset, const std::string& table, int threads) {
+DataCheck check_data(const Dataset& dataset, const Model& model, const std::string& table, int threads) {
   DataCheck check{table, dataset.size(), 0, dataset.facts().fields, {}};
   engine::LoaderSettings settings;
   settings.table = table;
@@ -29,7 +30,7 @@ DataCheck check_data(const Dataset& dataset, const std::string& table, int threa
   engine::Loader loader(dataset, settings);
   loader.start(0, loader.plan().windows_per_epoch());
   while (!loader.done()) {
-    const auto loaded = loader.next();
+    auto loaded = loader.next();
     for (const auto& row : loaded.corrupt) {
       ++check.corrupt;
       if (check.reasons.size() < kReasons)
@@ -37,6 +38,10 @@ DataCheck check_data(const Dataset& dataset, const std::string& table, int threa
                                 std::to_string(loaded.batch.samples.at(static_cast<std::size_t>(row.row)).index) +
                                 " of " + row.source + ": " + row.reason);
     }
+    std::vector<std::int64_t> unreadable;
+    for (const auto& row : loaded.corrupt) unreadable.push_back(row.row);
+    if (!unreadable.empty()) engine::remove_rows(loaded.batch, unreadable);
+    engine::weigh(model, {&loaded.batch, 1}, table);
   }
   return check;
 }

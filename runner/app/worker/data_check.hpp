@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "holdfast/dataset.hpp"
+#include "holdfast/model.hpp"
 
 namespace holdfast::app {
 
@@ -16,8 +16,9 @@ struct DataCheck {
   std::vector<std::string> reasons;  ///< of the first corrupt samples
 };
 
-/// Throws what the data set throws.
-DataCheck check_data(const Dataset& dataset, const std::string& table, int threads);
+/// Counts as corrupt what the data set cannot read. A label that the model refuses ends the check, as it would end the
+/// run. Throws what data set and model throw.
+DataCheck check_data(const Dataset& dataset, const Model& model, const std::string& table, int threads);
 
 std::string data_table(const std::vector<DataCheck>&);
 

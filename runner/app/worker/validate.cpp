@@ -31,8 +31,9 @@ Json fault_json(const Error& error) {
 /// Reads all samples; Error 65 with the table when any is corrupt.
 std::string check_all_data(const Assembly& assembly) {
   const int threads = static_cast<int>(assembly.recipe().loader.integer("threads"));
-  std::vector<DataCheck> checks = {check_data(assembly.train_data(), "dataset.train", threads)};
-  if (assembly.eval_data()) checks.push_back(check_data(*assembly.eval_data(), "dataset.eval", threads));
+  std::vector<DataCheck> checks = {check_data(assembly.train_data(), assembly.model(), "dataset.train", threads)};
+  if (assembly.eval_data())
+    checks.push_back(check_data(*assembly.eval_data(), assembly.model(), "dataset.eval", threads));
   std::int64_t corrupt = 0;
   for (const auto& check : checks) corrupt += check.corrupt;
   const std::string table = data_table(checks);
