@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <random>
+#include <thread>
+#include <vector>
 
 #include "holdfast/error.hpp"
 #include "plugins/idx_bytes.hpp"
@@ -58,6 +60,29 @@ TEST_CASE("Any range of any width is copied and surveyed as it lies in the file,
     check_ranges(TokenFile(folder / "plain", type), content, type, random);
     check_ranges(TokenFile(folder / "packed", type), content, type, random);
   }
+}
+
+TEST_CASE("Several threads copy from one file as one does") {
+  const TempFolder folder;
+  std::mt19937 random(3);
+  const std::string content = random_bytes(20'000, random);
+  write_text(folder / "file", content);
+  const TokenFile file(folder / "file", TokenType::kU16);
+  std::vector<int> wrong(3, -1);
+  {
+    std::vector<std::jthread> threads;
+    for (auto& count : wrong)
+      threads.emplace_back([&] {
+        count = 0;
+        std::vector<std::int64_t> out(100);
+        for (std::int64_t first = 0; first + 100 <= file.tokens(); first += 50) {
+          file.copy(first, 100, out.data());
+          for (std::int64_t i = 0; i < 100; ++i)
+            count += out[static_cast<std::size_t>(i)] != token_at(content, first + i, TokenType::kU16) ? 1 : 0;
+        }
+      });
+  }
+  CHECK(wrong == std::vector<int>(3, 0));
 }
 
 TEST_CASE("A damaged gzip file is read or refused with a sentence, whatever the damage") {
