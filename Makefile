@@ -22,7 +22,9 @@ check: ## set up, build, run the tests
 	@$(SETUP)/build.sh release
 	@$(SETUP)/test.sh release
 
-check-full: check ## check, and the sanitizers and clang-tidy on the half without LibTorch
+check-full: check ## check, a short bench, and the sanitizers and clang-tidy on the half without LibTorch
+	@$(SETUP)/build.sh release bench_programs
+	@python3 tests/bench/run.py --short
 	@for preset in asan tsan; do $(SETUP)/build.sh $$preset && $(SETUP)/test.sh $$preset || exit 1; done
 	@$(SETUP)/tidy.sh
 
@@ -55,8 +57,9 @@ install: build ## install below PREFIX (default /usr/local)
 	@cmake --install build/release --prefix "$(abspath $(PREFIX))" >build/setup/install.log
 	@echo "installed below $(abspath $(PREFIX)): $(abspath $(PREFIX))/bin/holdfast"
 
-bench: build ## compare the training loop with a bare LibTorch loop
-	@ninja -C build/release bench
+bench: build ## compare with a bare LibTorch loop and Python peers (CONTRIBUTING.md); BENCH="--works gpt" picks rows
+	@$(SETUP)/build.sh release bench_programs
+	@python3 tests/bench/run.py $(BENCH)
 
 clean: ## remove the build folders; the cache outside the tree stays
 	@rm -rf build
