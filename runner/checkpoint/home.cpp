@@ -13,6 +13,7 @@
 #include "base/process.hpp"
 #include "base/text.hpp"
 #include "checkpoint/generation.hpp"
+#include "checkpoint/ownership.hpp"
 
 namespace holdfast::checkpoint {
 namespace {
@@ -25,20 +26,6 @@ constexpr const char* kFresh = ".new-";
 Error at_start(const Error& error) {
   const ExitCode code = error.code() == ExitCode::kIoError ? ExitCode::kCannotCreate : error.code();
   return Error(code, error.reason(), error.where(), error.message(), error.hint());
-}
-
-void check_owner(const base::Folder& folder) {
-  struct stat info {};
-  if (::fstat(folder.fd(), &info) != 0) throw base::io_error(base::Doing::kCreate, folder.path(), errno);
-  const std::string where = base::terminal_safe_line(folder.path());
-  if (info.st_uid != ::geteuid())
-    throw Error(ExitCode::kPermission, "home.foreign", where,
-                "the run home belongs to user " + std::to_string(info.st_uid) + ", this process runs as user " +
-                    std::to_string(::geteuid()),
-                "run as its owner, change its owner, or use --output DIR");
-  if ((info.st_mode & S_IWOTH) != 0)
-    throw Error(ExitCode::kPermission, "home.world_writable", where,
-                "every user of this machine may write into the run home", "chmod o-w '" + where + "', then run again");
 }
 
 std::string holder_of(int fd) {
@@ -134,11 +121,13 @@ RunHome RunHome::open(const std::string& home) {
   require_own_place(home);
   try {
     base::Folder folder = base::Folder::create(home);
-    check_owner(folder);
+    require_owned(folder, "run home");
     base::File lock = take_lock(folder);
     RunHome owned(std::unique_ptr<Impl>(new Impl{std::move(folder), std::move(lock)}));
     owned.impl_->remove_leftovers();
     owned.impl_->repair_current();
+    if (const auto current = current_generation(owned.impl_->folder))
+      require_owned_generation(owned.impl_->folder, *current);
     return owned;
   } catch (const Error& error) {
     throw at_start(error);

@@ -35,7 +35,8 @@ class RunHome {
 
   /// Creates the home if needed and takes the lock; then removes what killed predecessors left half made, and leads
   /// `current` to the newest generation where it is missing or leads nowhere. Refuses as require_own_place(). Error 73
-  /// cannot create, unwritable or full, 77 permission, foreign or world-writable folder, 75 (reason "home.locked") when
+  /// cannot create, unwritable or full, 77 permission, or a foreign or world-writable home, current generation or
+  /// checkpoint in there, or a link in place of its checkpoints, 75 (reason "home.locked") when
   /// another process holds it, naming its pid.
   static RunHome open(const std::string& home);
   RunHome(RunHome&&) noexcept;

@@ -32,6 +32,17 @@ void check_hash(const base::Folder& folder, std::size_t file, const Manifest& ma
             "the file's bytes hash to " + hash + ", but its manifest says " + manifest.files[file].hash);
 }
 
+/// The counters stand twice: whoever changed one of them by hand is told.
+void check_counters(const std::string& where, const nlohmann::json& progress, const Counters& counters) {
+  for (const auto& [name, told] : {std::pair{"update", counters.update}, std::pair{"epoch", counters.epoch},
+                                   std::pair{"samples_seen", counters.samples_seen}}) {
+    const auto found = progress.find(name);
+    if (found == progress.end() || *found == told) continue;
+    damaged(where, "progress." + std::string(name) + " is " + base::shortened(found->dump(-1, ' ', true)) +
+                       ", but the manifest says " + std::to_string(told));
+  }
+}
+
 void read_state_json(const base::Folder& folder, const Manifest& manifest, base::StateView& state) {
   const std::string text = folder.read(kFiles[2], kLargestState);
   check_hash(folder, 2, manifest, hash_of(text));
@@ -45,6 +56,7 @@ void read_state_json(const base::Folder& folder, const Manifest& manifest, base:
   state.progress_json = part("progress");
   state.identity_json = part("identity");
   state.extra_json = part("extra");
+  check_counters(where, object["progress"], manifest.counters);
 }
 
 /// Tells what is odd but harmless: strangers, a `latest` that leads nowhere.
@@ -111,31 +123,48 @@ Verified read_checkpoint(const base::Folder& folder) {
   return result;
 }
 
-std::optional<Loaded> load_newest(const std::string& checkpoints, base::FileSystem& system,
-                                  const std::function<void(const std::string&)>& told) {
-  std::error_code failure;
-  const auto kind = std::filesystem::status(checkpoints, failure).type();
-  if (kind == std::filesystem::file_type::not_found) return std::nullopt;
-  const base::Folder folder = base::Folder::open(checkpoints, system);
+namespace {
+
+/// The checkpoint, unless it is damaged or refused: then `fault` says why.
+std::optional<Loaded> load_candidate(const base::Folder& folder, const Candidate& candidate,
+                                     const Store::Accept& accept, std::string& fault) {
+  fault = candidate.fault;
+  if (!candidate.manifest) return std::nullopt;
+  std::optional<Loaded> loaded;
+  try {
+    loaded = read_checkpoint(folder.open_below(candidate.name)).loaded;
+  } catch (const Error& error) {
+    if (says_nothing(error)) throw;
+    fault = one_line(error);
+    return std::nullopt;
+  }
+  try {
+    if (accept) accept(*loaded);
+    return loaded;
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kMissingInput) throw;
+    fault = one_line(error);
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<Loaded> load_newest(const base::Folder& folder, const Store::Told& told, const Store::Accept& accept) {
   const Shelf shelf = read_shelf(folder);
   tell_oddities(folder, shelf, told);
   std::vector<std::string> faults;
   for (const Candidate& candidate : shelf.candidates) {
     // Going on from an older one would train again what the newer holdfast has done, and then remove its work.
     if (candidate.newer) throw *candidate.newer;
-    std::string fault = candidate.fault;
-    if (candidate.manifest) {
-      try {
-        Loaded loaded = read_checkpoint(folder.open_below(candidate.name)).loaded;
-        for (const std::string& note : loaded.notes) told(note);
-        return loaded;
-      } catch (const Error& error) {
-        if (says_nothing(error)) throw;
-        fault = one_line(error);
-      }
+    std::string fault;
+    if (auto loaded = load_candidate(folder, candidate, accept, fault)) {
+      for (const std::string& note : loaded->notes) told(note);
+      return loaded;
     }
     faults.push_back(fault);
-    told(fault + "; trying the next older checkpoint");
+    const bool another = faults.size() < shelf.candidates.size();
+    told(fault + (another ? "; trying the next older checkpoint" : ""));
   }
   if (faults.empty()) return std::nullopt;
   none_readable(folder, faults);

@@ -12,6 +12,7 @@
 #include "checkpoint/digest.hpp"
 #include "checkpoint/json.hpp"
 #include "checkpoint/loading.hpp"
+#include "checkpoint/ownership.hpp"
 #include "checkpoint/shelf.hpp"
 
 namespace holdfast::checkpoint {
@@ -113,7 +114,6 @@ struct Store::Impl {
   Retention retention;
   base::FileSystem& system;
 
-  [[nodiscard]] std::string checkpoints() const { return generation + "/checkpoints"; }
   [[nodiscard]] std::string run_id() const { return std::filesystem::path(generation).filename().string(); }
 
   /// After the checkpoint stands nothing may fail the save: what goes wrong is noted.
@@ -155,7 +155,7 @@ Saved Store::save(const base::StateView& state, const SaveRequest& request) {
   if (!update_in_name(name))
     throw Error(ExitCode::kBug, "checkpoint.name", "", "'" + name + "' cannot be the name of a checkpoint");
   const std::string state_json = state_text(state);
-  const base::Folder folder = base::Folder::create(impl_->checkpoints(), impl_->system);
+  const base::Folder folder = make_checkpoints(impl_->generation, impl_->system);
   const std::string temporary = std::string(kTemporary) + request.run_id + "-" +
                                 std::to_string(request.counters.update) + "-" + std::to_string(::getpid());
   // In a container every process has the same number: a killed predecessor's leftover may stand here.
@@ -179,12 +179,14 @@ Saved Store::save(const base::StateView& state, const SaveRequest& request) {
 
 std::vector<std::string> Store::clean(const std::string& from) {
   std::vector<std::string> notes;
-  if (!std::filesystem::exists(impl_->generation)) return notes;
+  std::error_code failure;
+  if (std::filesystem::status(impl_->generation, failure).type() == std::filesystem::file_type::not_found) return notes;
   const base::Folder generation = base::Folder::open(impl_->generation, impl_->system);
   for (const base::Entry& entry : generation.entries())
     if (entry.kind != base::EntryKind::kFolder && is_temporary_file(entry.name)) generation.remove(entry.name);
-  if (!generation.kind_of("checkpoints")) return notes;
-  const base::Folder folder = base::Folder::open(impl_->checkpoints(), impl_->system);
+  const auto checkpoints = open_checkpoints(impl_->generation, impl_->system);
+  if (!checkpoints) return notes;
+  const base::Folder& folder = *checkpoints;
   const std::string own = std::string(kTemporary) + impl_->run_id() + "-";
   for (const base::Entry& entry : folder.entries()) {
     if (entry.name.starts_with(own) || entry.name.starts_with("." + std::string(kLatest) + ".tmp-"))
@@ -200,16 +202,16 @@ std::vector<std::string> Store::clean(const std::string& from) {
   return notes;
 }
 
-std::optional<Loaded> Store::newest(const std::function<void(const std::string&)>& told) const {
-  return load_newest(impl_->checkpoints(), impl_->system, told);
+std::optional<Loaded> Store::newest(const Told& told, const Accept& accept) const {
+  const auto folder = open_checkpoints(impl_->generation, impl_->system);
+  return folder ? load_newest(*folder, told, accept) : std::nullopt;
 }
 
-std::string Store::newest_path() const {
-  if (!std::filesystem::exists(impl_->checkpoints())) return {};
-  const base::Folder folder = base::Folder::open(impl_->checkpoints(), impl_->system);
-  const Shelf shelf = read_shelf(folder);
-  for (const Candidate& candidate : shelf.candidates)
-    if (candidate.manifest) return folder.path_of(candidate.name);
+std::string Store::newest_path(Damaged damaged) const {
+  const auto folder = open_checkpoints(impl_->generation, impl_->system);
+  if (!folder) return {};
+  for (const Candidate& candidate : read_shelf(*folder).candidates)
+    if (candidate.manifest || damaged == Damaged::kCounts) return folder->path_of(candidate.name);
   return {};
 }
 

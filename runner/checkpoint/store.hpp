@@ -88,9 +88,15 @@ class Store {
   /// Newest by the update number recorded inside; on damage `told` gets one sentence a candidate and the next is tried.
   /// Strangers in the folder and a broken `latest` are told too. Empty when there is no checkpoint at all; Error 66
   /// when there are only unreadable ones, or when the newest has a newer format.
-  std::optional<Loaded> newest(const std::function<void(const std::string&)>& told) const;
-  /// The path that newest() would try first, judged by manifests alone; empty when there is none.
-  [[nodiscard]] std::string newest_path() const;
+  /// `accept` may refuse what was read and verified: its Error 66 counts as damage, any other one is passed on. Error
+  /// 77 when the folder is a link.
+  using Told = std::function<void(const std::string&)>;
+  using Accept = std::function<void(const Loaded&)>;
+  std::optional<Loaded> newest(const Told& told, const Accept& accept = {}) const;
+  /// The newest by the update number recorded inside, judged by manifests alone; empty when there is none. One whose
+  /// manifest cannot be read is passed over, or counts by its name.
+  enum class Damaged { kPassedOver, kCounts };
+  [[nodiscard]] std::string newest_path(Damaged damaged = Damaged::kPassedOver) const;
 
   /// Exactly this checkpoint; Error 66 when absent or bad, naming the file and both sides.
   static Loaded load(const std::string& path);

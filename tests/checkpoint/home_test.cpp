@@ -224,3 +224,54 @@ TEST_CASE("pruning removes old finished generations only") {
   CHECK(fs::exists(all[4].path));  // the current one
   CHECK(!fs::exists(all[3].path));
 }
+
+TEST_CASE("a generation, its checkpoints or one of them that others own or may write into are 77") {
+  const test::TempFolder temp;
+  const std::string path = temp / "home";
+  const Generation generation = RunHome::open(path).begin_generation();
+  test::SampleState state(1);
+  auto request = test::request_at(1);
+  request.run_id = generation.name;
+  const std::string checkpoint = Store(generation.path, {}).save(state.view(), request).path;
+  const std::string checkpoints = generation.path + "/checkpoints";
+  const std::pair<std::string, std::string> places[] = {
+      {generation.path, "generation"}, {checkpoints, "folder of checkpoints"}, {checkpoint, "checkpoint"}};
+  for (const auto& [place, what] : places) {
+    fs::permissions(place, fs::perms::others_write, fs::perm_options::add);
+    CHECK(error_text<Error>([&] { RunHome::open(path); }) ==
+          place + ": error[home.world_writable]: every user of this machine may write into the " + what +
+              "\n  hint: chmod o-w '" + place + "', then run again");
+    fs::permissions(place, fs::perms::others_write, fs::perm_options::remove);
+    if (::geteuid() != 0) continue;
+    REQUIRE(::chown(place.c_str(), 65534, 65534) == 0);
+    CHECK(error_text<Error>([&] { RunHome::open(path); }) ==
+          place + ": error[home.foreign]: the " + what +
+              " belongs to user 65534, this process runs as user 0\n  hint: run as its owner, change its owner, or use "
+              "--output DIR");
+    REQUIRE(::chown(place.c_str(), 0, 0) == 0);
+  }
+  CHECK(RunHome::open(path).current().name == generation.name);
+  fs::rename(checkpoints, temp / "aside");
+  fs::create_symlink("/etc", checkpoints);
+  CHECK(error_text<Error>([&] { RunHome::open(path); }) ==
+        checkpoints +
+            ": error[checkpoint.link]: the folder of the checkpoints is a link to '/etc'; what lies there need not be "
+            "this run's\n  hint: put the folder itself in the place of the link");
+}
+
+TEST_CASE("a `current` that leads out of the home is never followed from the home, and open() puts it right") {
+  const test::TempFolder temp;
+  const std::string path = temp / "home";
+  const Generation own = RunHome::open(path).begin_generation();
+  const Generation other = RunHome::open(temp / "other").begin_generation();
+  set_status(own, R"({"state":"running"})");
+  for (const std::string& target :
+       {other.path, "../other/" + other.name, std::string("lock"), own.path, "./" + own.name, std::string("current")}) {
+    fs::remove(path + "/current");
+    fs::create_symlink(target, path + "/current");
+    CHECK(RunHome::look(path).path == own.path);
+    CHECK(RunHome::open(path).current().path == own.path);
+    CHECK(fs::read_symlink(path + "/current") == own.name);
+  }
+  CHECK(fs::read_symlink(temp / "other/current") == other.name);
+}

@@ -24,11 +24,17 @@ class SampleState {
     add(view_.model, "mask", "BOOL", {5}, 5);
     add(view_.optimizer, "fc1.weight.exp_avg", "BF16", {8}, 16);
     add(view_.optimizer, "fc1.weight.step", "F32", {}, 4);
-    view_.progress_json = R"({"update":)" + std::to_string(update) + R"(,"scaler":65536.0,"epoch":1})";
+    count(update);
     view_.identity_json = R"({"seed":7})";
     view_.extra_json = R"({"threads":2})";
   }
   base::StateView& view() { return view_; }
+  /// As if made at this update, which is what the counters of request_at(update) say.
+  SampleState& count(std::int64_t update) {
+    view_.progress_json =
+        R"({"update":)" + std::to_string(update) + R"(,"scaler":65536.0,"epoch":)" + std::to_string(update / 10) + "}";
+    return *this;
+  }
 
  private:
   void add(std::vector<base::TensorView>& list, std::string name, std::string dtype, std::vector<std::int64_t> shape,

@@ -52,7 +52,7 @@ TEST_CASE("C44: the checkpoint labelled N holds exactly the state given at N, co
   CHECK(test::same_state(loaded.state, state.view()));
   CHECK(loaded.counters.update == 5);
   CHECK(loaded.counters.samples_seen == 320);
-  CHECK(loaded.state.progress_json == R"({"epoch":1,"scaler":65536.0,"update":5})");
+  CHECK(loaded.state.progress_json == R"({"epoch":0,"scaler":65536.0,"update":5})");
   CHECK(loaded.state.identity_json == R"({"seed":7})");
   CHECK(loaded.state.extra_json == R"({"threads":2})");
   CHECK(loaded.digest == saved.digest);
@@ -66,14 +66,14 @@ TEST_CASE("the digest covers tensors, counters and progress, and nothing else") 
   CHECK(digest.size() == 32);
   other.view().extra_json = R"({"threads":8})";
   other.view().identity_json = "{}";
-  other.view().progress_json = R"({ "scaler": 65536.0, "epoch":1,"update":5 })";
+  other.view().progress_json = R"({ "scaler": 65536.0, "epoch":0,"update":5 })";
   std::swap(other.view().model[0], other.view().model[3]);
   CHECK(state_digest(other.view(), counters) == digest);
   CHECK(state_digest(base_state.view(), {6, 0, 320}) != digest);
   CHECK(state_digest(base_state.view(), {5, 1, 320}) != digest);
   CHECK(state_digest(base_state.view(), {5, 0, 321}) != digest);
   SampleState changed(5);
-  changed.view().progress_json = R"({"scaler":32768.0,"epoch":1,"update":5})";
+  changed.view().progress_json = R"({"scaler":32768.0,"epoch":0,"update":5})";
   CHECK(state_digest(changed.view(), counters) != digest);
   SampleState renamed(5);
   renamed.view().model[0].name = "x";
@@ -94,6 +94,7 @@ TEST_CASE("the digest covers tensors, counters and progress, and nothing else") 
 
 TEST_CASE("the digest is a fixed number: a change of its definition breaks this test") {
   SampleState state(5);
+  state.view().progress_json = R"({"epoch":1,"scaler":65536.0,"update":5})";
   CHECK(state_digest(state.view(), {5, 0, 320}) == "084f8c870f92fd0d1253198f9e7eb7ad");
   CHECK(hash_of(std::string_view("")) == "99aa06d3014798d86001c324468d497f");
 }
@@ -179,13 +180,13 @@ TEST_CASE("the same update saved twice holds the second state; an emergency copy
   f.save(7);
   SampleState second(8);
   Store store(f.generation, {});
-  store.save(second.view(), request_at(7));
+  store.save(second.count(7).view(), request_at(7));
   CHECK(f.names() == Names{"latest", "update-000000007"});
   CHECK(test::same_state(f.newest()->state, second.view()));
   SampleState third(9);
   SaveRequest oom = request_at(7);
   oom.suffix = "-oom";
-  store.save(third.view(), oom);
+  store.save(third.count(7).view(), oom);
   CHECK(f.names() == Names{"latest", "update-000000007", "update-000000007-oom"});
   CHECK(f.newest()->path == f.at("update-000000007-oom"));
 }
@@ -238,7 +239,7 @@ TEST_CASE("only unreadable checkpoints are 66 with a sentence each, never a fres
   CHECK(error_text<Error>([&] { (void)f.newest(); }) ==
         f.checkpoints + ": error[checkpoint.none_readable]: none of 2 checkpoints can be read:\n  " + first + "\n  " +
             second + "\n  hint: restore one from a copy, or start from nothing with --new");
-  CHECK(f.told == Names{first + "; trying the next older checkpoint", second + "; trying the next older checkpoint"});
+  CHECK(f.told == Names{first + "; trying the next older checkpoint", second});
 }
 
 TEST_CASE("a bad sector in the newest checkpoint leads to the older one; spent descriptors lead to none") {
@@ -257,19 +258,6 @@ TEST_CASE("a bad sector in the newest checkpoint leads to the older one; spent d
     CHECK(text.find("error[io.descriptors]: cannot read: Too many open files (EMFILE)\n  hint: raise the limit of open "
                     "files (`ulimit -n`), then run again") != std::string::npos);
   }
-}
-
-TEST_CASE("leftovers of killed saves are removed, those of other runs and strangers stay") {
-  StoreFixture f;
-  f.save(1);
-  fs::create_directories(f.at(std::string(".tmp-") + test::kRunId + "-2-123/deep"));
-  fs::create_directories(f.at(".tmp-20260101T000000Z-aaaa-2-123"));
-  fs::create_symlink("update-000000001", f.at(".latest.tmp-1-aa"));
-  fs::create_directory(f.at("handpicked"));
-  fs::rename(f.at("update-000000001"), f.at("update-000000001-replaced"));
-  CHECK(f.newest()->counters.update == 1);
-  Store(f.generation, {}).clean();
-  CHECK(f.names() == Names{".tmp-20260101T000000Z-aaaa-2-123", "handpicked", "latest", "update-000000001"});
 }
 
 TEST_CASE("a requested checkpoint that is absent or a stray folder is 66") {
