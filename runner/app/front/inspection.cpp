@@ -3,9 +3,11 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/io_error.hpp"
 #include "base/text.hpp"
 #include "checkpoint/home.hpp"
 #include "holdfast/error.hpp"
@@ -32,6 +34,7 @@ Json embedded(const std::string& text) {
 }  // namespace
 
 checkpoint::Inspection inspect_path(const std::string& path) {
+  if (!exists(path) && errno != ENOENT && errno != ENOTDIR) throw base::io_error(base::Doing::kRead, path, errno);
   if (!exists(path))
     throw Error(ExitCode::kMissingInput, "inspect.absent", path, "there is no such checkpoint or run folder",
                 "`holdfast status DIR` lists the runs below a folder");
@@ -39,9 +42,10 @@ checkpoint::Inspection inspect_path(const std::string& path) {
   const std::string real = std::filesystem::canonical(path, failure).string();
   if (!failure && exists(real + "/manifest.json")) return checkpoint::Store::inspect(real);
   const auto generation = checkpoint::RunHome::look(path);
+  using Damaged = checkpoint::Store::Damaged;  // a damaged one is told, not passed over for an older one
   const std::string newest = generation.state == checkpoint::GenerationState::kAbsent
                                  ? std::string()
-                                 : checkpoint::Store(generation.path, {}).newest_path();
+                                 : checkpoint::Store(generation.path, {}).newest_path(Damaged::kCounts);
   if (newest.empty())
     throw Error(ExitCode::kMissingInput, "inspect.no_checkpoint", path, "no checkpoint has been saved here yet",
                 "`holdfast run` saves one every 10 minutes and at the end");

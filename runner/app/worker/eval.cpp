@@ -31,7 +31,7 @@ std::string weights_at(const std::string& path) {
   return loaded.path + "/model.safetensors";
 }
 
-Choice choose(const CommandLine& line) {
+Choice choose(const CommandLine& line, const checkpoint::Store::Told& told) {
   const std::string& target = line.targets.front();
   const auto generation = checkpoint::RunHome::look(target);
   if (generation.state == checkpoint::GenerationState::kAbsent)
@@ -47,17 +47,17 @@ Choice choose(const CommandLine& line) {
   if (is_checkpoint) return {generation.path, weights_at(target)};
   if (const std::string final_weights = generation.path + "/model.safetensors"; exists(final_weights))
     return {generation.path, final_weights};
-  const std::string newest = checkpoint::Store(generation.path, {}).newest_path();
-  if (newest.empty())
+  const auto newest = checkpoint::Store(generation.path, {}).newest(told);
+  if (!newest)
     throw Error(ExitCode::kMissingInput, "eval.no_weights", generation.path, "no weights were saved yet",
                 "`holdfast run` saves some every 10 minutes and at the end");
-  return {generation.path, weights_at(newest)};
+  return {generation.path, newest->path + "/model.safetensors"};
 }
 
 }  // namespace
 
 int eval_command(const CommandLine& line, Frame& frame) {
-  const Choice choice = choose(line);
+  const Choice choice = choose(line, [&frame](const std::string& why) { frame.log.warn(why); });
   Source source = source_of(line, choice.generation + "/recipe.toml");
   Assembly assembly(line, source, frame.log);
   if (!assembly.recipe().eval_data)
