@@ -28,6 +28,8 @@ std::string identity_json(const TrainerParts& parts, const NamedTensors& model_t
   const auto& settings = parts.settings;
   json identity;
   for (const auto& [name, tensor] : model_tensors) identity["model " + name] = describe(tensor);
+  for (const auto& [name, tensor] : parts.model->parameters())  // what trains has moments in the optimizer's state
+    if (!tensor.requires_grad()) identity["model " + name] = describe(tensor) + ", not trained";
   identity["dataset.train.fingerprint"] = parts.train->fingerprint();
   identity["dataset.train.size"] = parts.train->size();
   identity["dataset.train.shuffle"] = settings.shuffle_train;
@@ -35,14 +37,16 @@ std::string identity_json(const TrainerParts& parts, const NamedTensors& model_t
   identity["run.seed"] = settings.seed;
   identity["train.batch_size"] = settings.batch_size;
   identity["optimizer.name"] = settings.optimizer.name == plan::OptimizerSettings::Name::kAdamw ? "adamw" : "sgd";
+  if (settings.optimizer.name == plan::OptimizerSettings::Name::kSgd)
+    identity["optimizer.momentum"] = settings.optimizer.momentum == 0 ? "none" : "kept";
   return identity.dump();
 }
 
-std::vector<std::string> identity_differences(const std::string& saved, const std::string& now) {
+std::vector<std::string> identity_differences(const std::string& saved, const std::string& now,
+                                              const std::string& where) {
   const json before = json::parse(saved, nullptr, false), after = json::parse(now);
   if (!before.is_object())
-    throw Error(ExitCode::kMissingInput, "checkpoint.identity", "checkpoint",
-                "the saved identity is not a JSON object");
+    throw Error(ExitCode::kMissingInput, "checkpoint.identity", where, "the saved identity is not a JSON object");
   json keys = before;
   keys.update(after);
   std::vector<std::string> differences;

@@ -138,7 +138,10 @@ std::string to_json(const SavedProgress& saved) {
 std::string to_json(const SavedExtra& extra) {
   json choices = json::object();
   for (const auto& [key, value] : extra.choices) choices[key] = value;
-  return json{{"oom_retries", extra.oom_retries}, {"choices", std::move(choices)}}.dump();
+  return json{{"oom_retries", extra.oom_retries},
+              {"goals", {{"best", extra.goals.best}, {"early_stop", extra.goals.early_stop}}},
+              {"choices", std::move(choices)}}
+      .dump();
 }
 
 SavedExtra extra_from_json(const std::string& text) {
@@ -147,6 +150,13 @@ SavedExtra extra_from_json(const std::string& text) {
   if (!object.is_object()) return extra;
   if (const auto found = object.find("oom_retries"); found != object.end() && found->is_number_integer())
     extra.oom_retries = std::max<std::int64_t>(0, found->get<std::int64_t>());
+  if (const auto found = object.find("goals"); found != object.end() && found->is_object()) {
+    const auto text = [&](const char* name) {
+      const auto value = found->find(name);
+      return value != found->end() && value->is_string() ? value->get<std::string>() : std::string();
+    };
+    extra.goals = {text("best"), text("early_stop")};
+  }
   if (const auto found = object.find("choices"); found != object.end() && found->is_object())
     for (const auto& item : found->items())
       if (item.value().is_string()) extra.choices.emplace_back(item.key(), item.value().get<std::string>());
@@ -176,32 +186,9 @@ std::string goal(const std::string& metric, bool maximise) { return metric + (ma
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> choices_of(const TrainerParts& parts) {
-  const auto& settings = parts.settings;
-  const auto& optimizer = settings.optimizer;
-  constexpr const char* kSchedules[] = {"constant", "linear", "cosine"};
-  std::vector<std::pair<std::string, std::string>> choices = {
-      {"train.epochs", settings.epochs ? std::to_string(*settings.epochs) : "none"},
-      {"train.updates", settings.updates ? std::to_string(*settings.updates) : "none"},
-      {"train.clip_grad_norm", settings.clip_grad_norm ? json(*settings.clip_grad_norm).dump() : "none"},
-      {"optimizer.lr", json(optimizer.lr).dump()},
-      {"optimizer.weight_decay", json(optimizer.weight_decay).dump()},
-      {"optimizer.betas", json({optimizer.beta1, optimizer.beta2}).dump()},
-      {"optimizer.momentum", json(optimizer.momentum).dump()},
-      {"schedule.name", kSchedules[static_cast<std::size_t>(settings.schedule.name)]},
-      {"schedule.warmup_updates", std::to_string(settings.schedule.warmup_updates)},
-      {"schedule.min_lr", json(settings.schedule.min_lr).dump()},
-      {kBestGoal, goal(settings.best.metric, settings.best.maximise)},
-      {kEarlyStopGoal, settings.early_stop ? goal(settings.early_stop->metric, settings.early_stop->maximise) : "none"},
-  };
-  const auto tables = [](const auto& list) {
-    std::string text;
-    for (const auto& named : list) text += (text.empty() ? "" : ", ") + named.table;
-    return text.empty() ? std::string("none") : text;
-  };
-  choices.emplace_back("strategies", tables(parts.strategies));
-  choices.emplace_back("hooks", tables(parts.hooks));
-  return choices;
+SavedGoals goals_of(const plan::TrainSettings& settings) {
+  return {goal(settings.best.metric, settings.best.maximise),
+          settings.early_stop ? goal(settings.early_stop->metric, settings.early_stop->maximise) : "none"};
 }
 
 }  // namespace holdfast::engine

@@ -20,9 +20,15 @@ struct SavedProgress {
   std::vector<std::pair<std::string, std::string>> strategies;  ///< table, JSON object
 };
 
+/// By which metric the best and the early stop were judged: "loss:min", "none". Empty: not known.
+struct SavedGoals {
+  std::string best, early_stop;
+};
+
 /// What is worth telling but does not make two states differ: outside the digest.
 struct SavedExtra {
   std::int64_t oom_retries = 0;
+  SavedGoals goals;
   /// Choices that may change on resume ("optimizer.lr": "0.001"), to tell what did.
   std::vector<std::pair<std::string, std::string>> choices;
 };
@@ -38,11 +44,6 @@ SavedProgress progress_from_json(const std::string& text, const std::string& whe
 /// Never fails: what cannot be read is left at its default.
 SavedExtra extra_from_json(const std::string& text);
 
-/// Choices that the engine itself acts on when they changed.
-inline constexpr const char* kBestGoal = "checkpoint.best";
-inline constexpr const char* kEarlyStopGoal = "train.early_stop";
-
-/// The choices of these settings as text.
-std::vector<std::pair<std::string, std::string>> choices_of(const TrainerParts& parts);
+SavedGoals goals_of(const plan::TrainSettings& settings);
 
 }  // namespace holdfast::engine

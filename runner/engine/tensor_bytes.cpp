@@ -23,21 +23,22 @@ constexpr std::array<std::pair<at::ScalarType, const char*>, 10> kDtypes = {{
     {at::kBool, "BOOL"},
 }};
 
-[[noreturn]] void damaged(const std::string& name, const std::string& what) {
-  throw Error(ExitCode::kMissingInput, "checkpoint.tensor", "checkpoint", "tensor '" + name + "' " + what);
+[[noreturn]] void damaged(const std::string& where, const std::string& name, const std::string& what) {
+  throw Error(ExitCode::kMissingInput, "checkpoint.tensor", where, "tensor '" + name + "' " + what);
 }
 
-at::Tensor tensor_of(const base::TensorView& view) {
+at::Tensor tensor_of(const base::TensorView& view, const std::string& where) {
   for (const auto& [dtype, name] : kDtypes) {
     if (view.dtype != name) continue;
     at::Tensor tensor = at::empty(view.shape, dtype);
     if (tensor.nbytes() != view.bytes.size())
-      damaged(view.name, "has " + std::to_string(view.bytes.size()) + " bytes, but its shape needs " +
-                             std::to_string(tensor.nbytes()));
+      damaged(where, view.name,
+              "has " + std::to_string(view.bytes.size()) + " bytes, but its shape needs " +
+                  std::to_string(tensor.nbytes()));
     if (!view.bytes.empty()) std::memcpy(tensor.mutable_data_ptr(), view.bytes.data(), view.bytes.size());
     return tensor;
   }
-  damaged(view.name, "has the dtype '" + view.dtype + "', which is unknown");
+  damaged(where, view.name, "has the dtype '" + view.dtype + "', which is unknown");
 }
 
 }  // namespace
@@ -61,9 +62,9 @@ std::vector<base::TensorView> views_of(const NamedTensors& tensors, std::vector<
   return views;
 }
 
-NamedTensors tensors_of(const std::vector<base::TensorView>& views) {
+NamedTensors tensors_of(const std::vector<base::TensorView>& views, const std::string& where) {
   NamedTensors tensors;
-  for (const auto& view : views) tensors.push_back({view.name, tensor_of(view)});
+  for (const auto& view : views) tensors.push_back({view.name, tensor_of(view, where)});
   return tensors;
 }
 

@@ -16,7 +16,8 @@ std::string dtype_name(at::ScalarType dtype);
 /// to.
 std::vector<base::TensorView> views_of(const NamedTensors& tensors, std::vector<at::Tensor>& kept);
 
-/// Copies of saved tensors, by name. Throws Error 66 for an unknown dtype or a byte count that contradicts the shape.
-NamedTensors tensors_of(const std::vector<base::TensorView>& views);
+/// Copies of saved tensors, by name. Throws Error 66 at `where` for an unknown dtype or a byte count that contradicts
+/// the shape.
+NamedTensors tensors_of(const std::vector<base::TensorView>& views, const std::string& where);
 
 }  // namespace holdfast::engine

@@ -103,6 +103,8 @@ struct TrainerParts {
   StopFlag* stop = nullptr;         ///< may be null
   std::vector<std::string> on_oom;  ///< rungs of the ladder by name
   bool stop_on_save_error = false;
+  /// Keys of the recipe with their texts ("optimizer.lr", "0.001"), saved to tell on resume what changed.
+  std::vector<std::pair<std::string, std::string>> choices;
 };
 
 struct Outcome {
@@ -121,7 +123,8 @@ class Trainer {
   /// JSON of what must match on resume: model tensors (names, shapes, dtypes), data fingerprints, seed, batch size.
   [[nodiscard]] std::string identity() const;
   /// Judges a saved state and changes nothing: Error 78 naming the differing keys when the identity differs, Error 66
-  /// at `where` when the progress or the model cannot be ones that a run of this recipe saved.
+  /// at `where` when progress, model, optimizer or a hook's or strategy's state cannot be ones that a run of this
+  /// recipe saved. Hooks and strategies are asked by restore(), and get back what state() said before.
   void check(const base::StateView& saved, const std::string& where);
   /// Takes over a saved state, after check(). `saved_here`: it lies where this run saves, so that a stop before the
   /// next window need not save it again.

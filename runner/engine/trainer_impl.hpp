@@ -1,5 +1,6 @@
 // The inside of a Trainer, shared by trainer.cpp (making), run.cpp (the loop), edge.cpp (the
-// edges of windows) and state.cpp (saving, restoring).
+// edges of windows), state.cpp (saving, restoring), state_check.cpp (what may be restored) and choices.cpp (telling
+// what changed).
 #pragma once
 
 #include <chrono>
@@ -20,6 +21,8 @@
 
 namespace holdfast::engine {
 
+using Texts = std::vector<std::pair<std::string, std::string>>;  // key or table, text
+
 struct Trainer::Impl {
   explicit Impl(TrainerParts trainer_parts);
 
@@ -31,6 +34,7 @@ struct Trainer::Impl {
   // State (state.cpp).
   [[nodiscard]] const std::string& identity();
   base::StateView state();
+  /// What Trainer::check() does.
   SavedProgress checked(const base::StateView& saved, const std::string& where);
   void restore(const base::StateView& saved, bool saved_here, const std::string& where);
 
@@ -73,14 +77,13 @@ struct Trainer::Impl {
   [[nodiscard]] Outcome outcome(ExitCode code, std::string reason) const;
   [[nodiscard]] Duration now() const { return Clock::now() - started_; }
 
-  [[nodiscard]] std::vector<std::pair<std::string, std::string>> hook_states() const;
-  void check_model(const NamedTensors& saved, const std::string& where) const;
-  void restore_components(const std::vector<std::pair<std::string, std::string>>& hook_states,
-                          const std::vector<std::pair<std::string, std::string>>& strategy_states);
+  [[nodiscard]] Texts hook_states() const;
+  void restore_components(const SavedProgress& saved, const Texts& saved_choices, const std::string& where);
   void forget_other_metric(const std::string& saved_eval_data);
-  void forget_other_goal(const std::vector<std::pair<std::string, std::string>>& saved_choices);
-  [[nodiscard]] std::vector<std::pair<std::string, std::string>> choices() const;
-  void tell_changes(const std::vector<std::pair<std::string, std::string>>& saved_choices);
+  void forget_other_goal(const SavedGoals& saved);
+  // What differs from the saved run (choices.cpp).
+  [[nodiscard]] Texts choices() const;
+  void tell_changes(const Texts& saved);
 
   std::string identity_;
   std::string eval_data_;
@@ -89,7 +92,7 @@ struct Trainer::Impl {
   Duration last_eval_time_{};
   bool evaluation_pending_ = false;  ///< due at this edge and not carried out yet
   /// What is saved of hooks while it is pending: all of it is repeated, so nothing that they counted of it may count.
-  std::vector<std::pair<std::string, std::string>> hooks_before_evaluation_;
+  Texts hooks_before_evaluation_;
   std::int64_t saved_update_ = -1, saved_window_ = -1;  ///< -1: nothing is saved where this run saves
   bool saved_pending_ = false;
   std::int64_t fruitless_windows_ = 0;  ///< since the last applied update

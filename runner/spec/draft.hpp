@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "spec/check.hpp"
@@ -38,5 +39,8 @@ void apply_rules(Draft& draft, Checker& checker, const std::string& recipe_path,
 
 /// The effective recipe: every table and key, in canonical order.
 std::string effective_toml(const Draft& draft);
+
+/// See Recipe::choices.
+std::vector<std::pair<std::string, std::string>> choices_of(const Draft& draft);
 
 }  // namespace holdfast::spec

@@ -1,5 +1,7 @@
 // The effective recipe as TOML, and defaults and bounds as text.
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "spec/draft.hpp"
 #include "spec/units.hpp"
@@ -37,10 +39,47 @@ std::string bound(const OptionSpec& spec, double value) {
   return format_number(value);
 }
 
-void write_keys(std::string& out, const OptionTable& keys, const Checked& checked) {
+using Lines = std::vector<std::pair<std::string, std::string>>;  // key, TOML text
+
+void add_keys(Lines& lines, const OptionTable& keys, const Checked& checked) {
   for (const auto& key : keys.specs())
     if (const auto found = checked.toml.find(key->name); found != checked.toml.end())
-      out += quote_key(key->name) + " = " + found->second + "\n";
+      lines.emplace_back(key->name, found->second);
+}
+
+/// Calls `see` with every table in canonical order; `plugin` is null for tables of the runner alone.
+void each_table(const Draft& draft,
+                const std::function<void(const std::string&, const Lines&, const DraftPlugin*)>& see) {
+  const auto runner = [&](const RunnerTable& table) {
+    Lines lines;
+    add_keys(lines, *table.keys, draft.runner.find(table.name)->second);
+    see(std::string(table.name), lines, nullptr);
+  };
+  for (const RunnerTable& table : runner_tables())
+    if (table.name == "run") runner(table);
+  for (const DraftPlugin& plugin : draft.plugins) {
+    Lines lines;
+    add_keys(lines, *plugin.place->keys, plugin.own);
+    if (plugin.declared) add_keys(lines, *plugin.declared, plugin.options);
+    for (const Entry& entry : plugin.unchecked) lines.emplace_back(entry.key, to_toml(entry.value));
+    see(plugin.table, lines, &plugin);
+  }
+  for (const RunnerTable& table : runner_tables())
+    if (table.name != "run") runner(table);
+}
+
+/// A URL may carry a password before '@' or after '?'; what is logged must not.
+std::string without_userinfo(std::string text) {
+  for (std::size_t at = text.find("://"); at != std::string::npos; at = text.find("://", at)) {
+    at += 3;
+    const std::size_t end = std::min(text.find_first_of("\"'/ ,", at), text.size());
+    const std::size_t sign = text.substr(0, end).rfind('@');
+    if (sign != std::string::npos && sign >= at) text.erase(at, sign + 1 - at);
+    const std::size_t stop = std::min(text.find_first_of("\"' ,", at), text.size());
+    const std::size_t query = text.find('?', at);
+    if (query < stop) text.erase(query, stop - query);
+  }
+  return text;
 }
 
 }  // namespace
@@ -60,24 +99,21 @@ std::string bounds_text(const OptionSpec& spec) {
 
 std::string effective_toml(const Draft& draft) {
   std::string out = "# The effective recipe: every default written out, paths absolute. ${NAME} is left as it was.\n";
-  const auto runner = [&](std::string_view name) {
-    for (const RunnerTable& table : runner_tables()) {
-      if (table.name != name) continue;
-      std::string keys;
-      write_keys(keys, *table.keys, draft.runner.find(name)->second);
-      if (!keys.empty()) out += "\n[" + std::string(name) + "]\n" + keys;
-    }
-  };
-  runner("run");
-  for (const DraftPlugin& plugin : draft.plugins) {
-    out += "\n[" + plugin.table + "]\n";
-    write_keys(out, *plugin.place->keys, plugin.own);
-    if (plugin.declared) write_keys(out, *plugin.declared, plugin.options);
-    for (const Entry& entry : plugin.unchecked) out += quote_key(entry.key) + " = " + to_toml(entry.value) + "\n";
-  }
-  for (const RunnerTable& table : runner_tables())
-    if (table.name != "run") runner(table.name);
+  each_table(draft, [&](const std::string& name, const Lines& lines, const DraftPlugin* plugin) {
+    if (lines.empty() && !plugin) return;
+    out += "\n[" + name + "]\n";
+    for (const auto& [key, text] : lines) out += quote_key(key) + " = " + text + "\n";
+  });
   return out;
+}
+
+std::vector<std::pair<std::string, std::string>> choices_of(const Draft& draft) {
+  Lines choices;
+  each_table(draft, [&](const std::string& name, const Lines& lines, const DraftPlugin* plugin) {
+    if (plugin && !plugin->enabled) return;
+    for (const auto& [key, text] : lines) choices.emplace_back(name + "." + key, without_userinfo(text));
+  });
+  return choices;
 }
 
 }  // namespace holdfast::spec

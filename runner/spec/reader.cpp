@@ -227,6 +227,7 @@ class Reader {
     recipe.path = source_.path;
     recipe.folder = absolute_folder(source_.path, working_);
     recipe.effective_toml = effective_toml(draft_);
+    recipe.choices = choices_of(draft_);
     const std::pair<std::string_view, Options*> places[] = {{"run", &recipe.run},
                                                             {"loader", &recipe.loader},
                                                             {"train", &recipe.train},

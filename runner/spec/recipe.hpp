@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "holdfast/component.hpp"
@@ -48,6 +49,10 @@ struct Recipe {
   std::optional<PluginTable> model, train_data, eval_data;
   /// In canonical order (by name), the safe set included unless disabled. "The order of tables means nothing."
   std::vector<PluginTable> strategies, hooks;
+  /// Every key in effect and its TOML text, in the order of effective_toml: "optimizer.lr", "0.001". What differs
+  /// between two readings is what a user changed. ${NAME} is kept, never its value; URLs lack userinfo and query;
+  /// tables that are switched off are left out.
+  std::vector<std::pair<std::string, std::string>> choices;
   std::string effective_toml;  ///< recipe.toml of the run: every default written out, data paths absolute, ${NAME} kept
 };
 

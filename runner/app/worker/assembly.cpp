@@ -111,6 +111,8 @@ engine::TrainerParts Assembly::parts() const {
   for (const auto& [table, strategy] : strategies_) parts.strategies.push_back({table, strategy.get()});
   for (const auto& [table, hook] : hooks_) parts.hooks.push_back({table, hook.get()});
   parts.on_oom = recipe_.memory.strings("on_oom");
+  for (const auto& choice : recipe_.choices)  // where the run lies is no choice of how it trains
+    if (choice.first != "run.output") parts.choices.push_back(choice);
   parts.stop_on_save_error = recipe_.checkpoint.string("on_error") == "stop";
   return parts;
 }

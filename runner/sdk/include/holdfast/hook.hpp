@@ -98,7 +98,7 @@ class HOLDFAST_VISIBLE Hook : public Component {
 
   /// State that must survive a resume, as a JSON object; stored in the checkpoint under the hook's table name.
   virtual std::string state() const { return "{}"; }
-  virtual void restore(std::string_view /*json*/) {}
+  virtual void restore(std::string_view /*json*/) {}  ///< all that state() tells; may be called again to undo
 };
 
 }  // namespace holdfast

@@ -46,7 +46,7 @@ class HOLDFAST_VISIBLE Strategy : public Component {
   /// Exact: gives the same update as the plain step, bit for bit (splits: up to summation order). `why_not` explains.
   [[nodiscard]] virtual bool exact(std::string& /*why_not*/) const { return true; }
   virtual std::string state() const { return "{}"; }
-  virtual void restore(std::string_view /*json*/) {}
+  virtual void restore(std::string_view /*json*/) {}  ///< as Hook::restore
 };
 
 constexpr unsigned phase_bit(Phase phase) { return 1u << static_cast<unsigned>(phase); }
