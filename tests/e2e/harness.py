@@ -94,6 +94,15 @@ def strict_json(text):
     return json.loads(text, parse_constant=refuse)
 
 
+SAVE_OFTEN = '[checkpoint]\nkeep = 100\n[hook.periodic_checkpoint]\nevery = "10 updates"'
+
+
+def dies_at(update):
+    """Options that kill the run (SIGKILL) at the edge of this update's window."""
+    sets = ("action=signal", f"signal={KILL.value}", f"at={update}")
+    return [part for key in sets for part in ("--set", f"hook.fault.{key}")]
+
+
 class Case(unittest.TestCase):
     """A test with a folder of its own and every process it started ended."""
 
@@ -150,6 +159,13 @@ class Case(unittest.TestCase):
                                       eval_every=eval_every, loader_threads=loader_threads,
                                       tables=tables or DIGITS_TABLES.format(data=data), more=more))
         return path
+
+    def stopped_at(self, update, target="updates = 40", more="", **options):
+        """A recipe whose run in runs/digits was killed by a fault right after the checkpoint of `update`."""
+        recipe = self.recipe(target=target, more=SAVE_OFTEN + more, **options)
+        self.holdfast("run", recipe, *dies_at(update + 1), code=-KILL)
+        self.assertEqual(self.saved_update(self.folder / "runs/digits"), update)
+        return recipe
 
     def inspect(self, path):
         return strict_json(self.holdfast("inspect", path, "--json").stdout)

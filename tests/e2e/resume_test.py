@@ -5,28 +5,13 @@ import json
 import os
 import shutil
 
-from harness import Case, KILL, main, snapshot
-
-SAVE_OFTEN = '[checkpoint]\nkeep = 100\n[hook.periodic_checkpoint]\nevery = "10 updates"'
-
-
-def dies_at(update):
-    """Options that kill the run (SIGKILL) at the edge of this update's window."""
-    sets = ("action=signal", f"signal={KILL.value}", f"at={update}")
-    return [part for key in sets for part in ("--set", f"hook.fault.{key}")]
+from harness import Case, KILL, dies_at, main, snapshot
 
 
 class Resume(Case):
     def setUp(self):
         super().setUp()
         self.home = self.folder / "runs/digits"
-
-    def stopped_at(self, update, target="updates = 40", **more):
-        """A run that was killed by a fault right after the checkpoint of `update`."""
-        recipe = self.recipe(target=target, more=SAVE_OFTEN, **more)
-        self.holdfast("run", recipe, *dies_at(update + 1), code=-KILL)
-        self.assertEqual(self.saved_update(self.home), update)
-        return recipe
 
     def generations(self):
         return sorted(name for name in os.listdir(self.home) if name not in ("lock", "current"))
@@ -110,7 +95,24 @@ class Resume(Case):
     def test_C26_a_changed_learning_rate_wins_and_both_values_are_told(self):
         recipe = self.stopped_at(20)
         done = self.holdfast("run", recipe, "--set", "optimizer.lr=1e-4")
-        self.assertRegex(done.stderr, r"optimizer\.lr was 0?\.?0?02.* and is now 0\.0001|optimizer\.lr was .* and is now 1e-0?4")
+        self.assertIn("resume: optimizer.lr: 0.002 -> 0.0001 (the recipe wins)", done.stderr)
+
+    def test_C26_every_option_that_may_change_is_told_and_nothing_else(self):
+        recipe = self.stopped_at(20, dropout=0.1)
+        changes = ("model.dropout=0.2", "optimizer.eps=1e-6", "optimizer.no_decay=none", "train.eval_every=5 updates",
+                   "loader.prefetch=2", "dataset.eval.shuffle=true", "train.clip_grad_norm=1", "checkpoint.keep=9",
+                   "strategy.accumulate.micro_batch_size=16", "hook.fault.enabled=false")
+        done = self.holdfast("run", recipe, *[part for text in changes for part in ("--set", text)])
+        told = [line.split("resume: ", 1)[1] for line in done.stderr.splitlines() if "resume: " in line]
+        self.assertEqual(sorted(told), sorted([
+            "model.dropout: 0.1 -> 0.2 (the recipe wins)", "optimizer.eps: 1e-08 -> 1e-06 (the recipe wins)",
+            'optimizer.no_decay: "1d" -> "none" (the recipe wins)',
+            'train.eval_every: "10 updates" -> "5 updates" (the recipe wins)',
+            "loader.prefetch: 4 -> 2 (the recipe wins)", "dataset.eval.shuffle: false -> true (the recipe wins)",
+            "train.clip_grad_norm: not set -> 1 (the recipe wins)", "checkpoint.keep: 100 -> 9 (the recipe wins)",
+            "[strategy.accumulate] was added (the recipe wins)", "[hook.fault] was removed (the recipe wins)",
+            "micro-batch: 32 -> 16", "the bits may differ from those of a run that was not interrupted"]))
+        self.assertNotIn("resume: ", self.holdfast("run", recipe, "--new").stderr)
 
     def test_another_seed_or_batch_is_refused_with_the_differing_keys(self):
         recipe = self.stopped_at(20)

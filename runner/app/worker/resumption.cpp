@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "app/worker/saved_mark.hpp"
 #include "base/io_error.hpp"
 #include "telemetry/status.hpp"
 
@@ -18,6 +19,15 @@ std::string canonical(const std::string& path) {
   std::error_code failure;
   const auto found = fs::canonical(path, failure);
   return failure ? base::absolute_path(path) : found.string();
+}
+
+/// A run that lost its checkpoints must not train from nothing as if it had never begun.
+void require_never_saved(const checkpoint::Generation& generation) {
+  const auto mark = saved_mark(generation.path);
+  if (!mark) return;
+  throw Error(ExitCode::kMissingInput, "resume.vanished", generation.path + "/checkpoints",
+              "there is no checkpoint, but this run has saved one: " + *mark,
+              "put the folder back from a copy, or start from nothing with --new");
 }
 
 bool wants_fresh(const CommandLine& line) { return line.fresh || line.resume == "never"; }
@@ -72,21 +82,26 @@ void require_newest(const CommandLine& line) {
   if (real != canonical(checkpoint)) refuse("checkpoint", fs::path(checkpoint).filename().string());
 }
 
-std::optional<checkpoint::Loaded> requested_checkpoint(const CommandLine& line,
-                                                       const std::function<void(std::string_view)>& told) {
-  if (line.resume == "auto" || line.resume == "never") return std::nullopt;
+bool requests_checkpoint(const CommandLine& line) { return line.resume != "auto" && line.resume != "never"; }
+
+std::optional<checkpoint::Loaded> requested_checkpoint(const CommandLine& line, const Told& told,
+                                                       const checkpoint::Store::Accept& accept) {
+  if (!requests_checkpoint(line)) return std::nullopt;
   const fs::path real = canonical(line.resume);
   const std::string name = real.filename().string();
   std::error_code failure;
   // A checkpoint by its name is read as one, however damaged: nothing else may be taken in its place.
-  if (name.starts_with("update-") || fs::exists(real / "manifest.json", failure) || !fs::is_directory(real, failure))
-    return checkpoint::Store::load(real.string());
+  if (name.starts_with("update-") || fs::exists(real / "manifest.json", failure) || !fs::is_directory(real, failure)) {
+    auto loaded = checkpoint::Store::load(real.string());
+    accept(loaded);
+    return loaded;
+  }
   const auto found = checkpoint::RunHome::look(name == "checkpoints" ? real.parent_path().string() : real.string());
   if (found.state == GenerationState::kAbsent)
     throw Error(ExitCode::kMissingInput, "resume.no_checkpoint", real.string(),
                 "this is neither a checkpoint (there is no manifest.json) nor a run folder",
                 "name a folder like RUN_DIR/current/checkpoints/update-000000500");
-  auto newest = checkpoint::Store(found.path, {}).newest([&told](const std::string& why) { told(why); });
+  auto newest = checkpoint::Store(found.path, {}).newest(told, accept);
   if (!newest)
     throw Error(ExitCode::kMissingInput, "resume.no_checkpoint", real.string(),
                 "no checkpoint was saved in this run's generation " + found.name,
@@ -95,7 +110,8 @@ std::optional<checkpoint::Loaded> requested_checkpoint(const CommandLine& line,
 }
 
 Start choose_start(const CommandLine& line, const checkpoint::Generation& current, bool raised,
-                   std::optional<checkpoint::Loaded> requested, const std::function<void(std::string_view)>& told) {
+                   std::optional<checkpoint::Loaded> requested, const Told& told,
+                   const checkpoint::Store::Accept& accept) {
   if (requested) return from_requested(current, std::move(*requested));
   Start start;
   if (current.state == GenerationState::kAbsent) return start;
@@ -108,7 +124,8 @@ Start choose_start(const CommandLine& line, const checkpoint::Generation& curren
     return start;
   }
   start.new_generation = false;
-  start.state = checkpoint::Store(current.path, {}).newest([&told](const std::string& why) { told(why); });
+  start.state = checkpoint::Store(current.path, {}).newest(told, accept);
+  if (!start.state) require_never_saved(current);
   start.why = start.state ? "going on from update " + std::to_string(start.state->counters.update)
                           : "no checkpoint was saved yet; starting from the beginning";
   if (raised) start.why += "; the recipe's target was raised";

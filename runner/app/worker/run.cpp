@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "app/worker/assembly.hpp"
+#include "app/worker/best_start.hpp"
 #include "app/worker/commands.hpp"
 #include "app/worker/observer.hpp"
 #include "app/worker/resumption.hpp"
@@ -40,20 +41,25 @@ class Run {
     require_newest(line_);
     checkpoint::RunHome::require_own_place(home_);
     if (done()) return 0;
-    auto requested = requested_checkpoint(line_, warn());
+    std::optional<checkpoint::Loaded> requested;
+    if (requests_checkpoint(line_)) {
+      build_trainer();  // it judges the checkpoint before anything is touched
+      requested = requested_checkpoint(line_, warn(), accept());
+    }
     if (access((home_ + "/lock").c_str(), F_OK) == 0 && !enter()) return 0;
-    assembly_.build();
-    build_trainer();
+    if (!trainer_) build_trainer();
     require_space(home_, trainer_->state());
     if (!owned_ && !enter()) return 0;
     const auto current = owned_->current();
     const bool raised =
         current.state == checkpoint::GenerationState::kFinished && target_raised(assembly_.recipe(), current);
-    Start start = choose_start(line_, current, raised, std::move(requested), warn());
+    Start start = choose_start(line_, current, raised, std::move(requested), warn(), accept());
+    take_best_along(start, warn());
     if (start.state) trainer_->restore(start.state->state, true, start.state->path + "/state.json");
+    keep_best_if(start, trainer_->state());
     frame_.preparing = false;  // from here on a stop request is the trainer's
     open_generation(start, current);
-    start.state.reset();  // the trainer has its own copy; a second state in memory would be waste
+    start = {};  // the trainer has its own copy; a second state in memory would be waste
     return finish(trainer_->run());
   }
 
@@ -92,7 +98,13 @@ class Run {
     }
   }
 
+  /// The trainer's word on a checkpoint whose checksums are right.
+  checkpoint::Store::Accept accept() {
+    return [this](const checkpoint::Loaded& read) { trainer_->check(read.state, read.path + "/state.json"); };
+  }
+
   void build_trainer() {
+    assembly_.build();
     engine::TrainerParts parts = assembly_.parts();
     parts.observer = &observer_;
     parts.saver = &saver_;
@@ -130,6 +142,7 @@ class Run {
       telemetry::write_status(folder, first_status(name, start));
       if (!start.state) return;
       saver_.open({folder, name, 1, retention(assembly_.recipe())});
+      if (start.best) saver_.save_best(*start.best);
       first = saver_.save_start(*start.state);
     });
     if (first) first->path = begun.path + "/checkpoints/" + std::filesystem::path(first->path).filename().string();

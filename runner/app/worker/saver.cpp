@@ -62,6 +62,11 @@ SaveReport StoreSaver::save_start(const checkpoint::Loaded& start) {
               {"start", "", at.update > 0 && progress.best_update == at.update, at.update, at.epoch, at.samples_seen});
 }
 
+void StoreSaver::save_best(const checkpoint::Loaded& best) {
+  const auto& at = best.counters;
+  save(best.state, {"best", "", true, at.update, at.epoch, at.samples_seen});
+}
+
 void StoreSaver::write_final(const base::StateView& state, std::int64_t best_update) {
   checkpoint::write_safetensors(settings_.generation + "/model.safetensors", state.model);
   char name[64];

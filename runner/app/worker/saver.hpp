@@ -28,6 +28,8 @@ class StoreSaver : public engine::Saver {
   /// The first checkpoint of a generation that goes on from elsewhere: `start` as it was read, under its own digest.
   /// Throws Error 66/73/74/77.
   SaveReport save_start(const checkpoint::Loaded& start);
+  /// Before that, the best one so far where it is an older one. Errors as save_start().
+  void save_best(const checkpoint::Loaded& best);
 
   /// Writes <generation>/model.safetensors, and best.safetensors again from the best update's checkpoint where that is
   /// still there. Throws Error 73/74/77.
