@@ -154,3 +154,28 @@ TEST_CASE("a folder that cannot be written is told once and stops nothing") {
   CHECK(said.find("events.jsonl", said.find("events.jsonl") + 1) == std::string::npos);
   CHECK(signs.lost_events() == 3);
 }
+
+TEST_CASE(
+    "what the run's state recalls stands in the next status; no scores say nothing, a forgotten best is forgotten") {
+  Stage stage;
+  {
+    LifeSigns killed(stage.settings);
+    killed.started({0, 0, 0, 100, 10, ""});
+    killed.evaluated({5, {{"loss", 0.5}}}, true);
+    killed.window(window(6, 1.0, 2s), 32, 0ns);
+  }
+  stage.settings.attempt = 2;
+  LifeSigns signs(stage.settings);
+  const auto told = [&] { return read_status(stage.folder.path()).value(); };
+  signs.recall(7, 0.25, {});
+  signs.started({9, 0, 0, 100, 10, "update-000000009"});
+  CHECK(told().best_update == 7);
+  CHECK(told().best_metric == 0.25);
+  CHECK(told().scores == std::vector<std::pair<std::string, double>>{{"loss", 0.5}});
+  signs.recall(0, std::nullopt, {{"loss", 0.75}});
+  CHECK(told().best_update == 7);  // the file changes with the next life sign
+  signs.ended(ExitCode::kOk, "done");
+  CHECK(told().best_update == 0);
+  CHECK(!told().best_metric);
+  CHECK(told().scores == std::vector<std::pair<std::string, double>>{{"loss", 0.75}});
+}
