@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/signal.hpp"
 #include "engine/trainer.hpp"
@@ -13,10 +15,17 @@ namespace holdfast::app {
 class SignsObserver : public engine::Observer {
  public:
   SignsObserver(base::RunLog& log, const base::SignalWatcher& watcher) : log_(log), watcher_(watcher) {}
+  ~SignsObserver() override {
+    for (const auto& sentence : early_) log_.info(sentence);
+  }
+  SignsObserver(const SignsObserver&) = delete;
+  SignsObserver& operator=(const SignsObserver&) = delete;
   /// Before the trainer runs. `from`: the checkpoint resumed from, empty at a fresh start. `first`: the checkpoint with
   /// which a generation began that goes on from elsewhere.
   void attach(telemetry::LifeSigns& signs, std::string from, std::optional<SaveReport> first) {
     signs_ = &signs;
+    for (const auto& sentence : early_) signs.note(sentence);
+    early_.clear();
     from_ = std::move(from);
     first_ = std::move(first);
   }
@@ -38,8 +47,8 @@ class SignsObserver : public engine::Observer {
   }
   void out_of_memory(const OomReport& report) override { signs_->out_of_memory(report); }
   void sample_skipped(const SampleFault& fault) override { signs_->sample_skipped(fault); }
-  /// The trainer may speak before the run has signs: while it is built.
-  void note(std::string_view sentence) override { signs_ ? signs_->note(sentence) : log_.info(sentence); }
+  /// The trainer speaks before the run has signs and its log a file: that is kept until then.
+  void note(std::string_view sentence) override { signs_ ? signs_->note(sentence) : (void)early_.emplace_back(sentence); }
 
  private:
   void tell_signal() {
@@ -51,6 +60,7 @@ class SignsObserver : public engine::Observer {
   const base::SignalWatcher& watcher_;
   std::string from_;
   std::optional<SaveReport> first_;
+  std::vector<std::string> early_;
   bool told_ = false;
 };
 
