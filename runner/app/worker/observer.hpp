@@ -48,7 +48,9 @@ class SignsObserver : public engine::Observer {
   void out_of_memory(const OomReport& report) override { signs_->out_of_memory(report); }
   void sample_skipped(const SampleFault& fault) override { signs_->sample_skipped(fault); }
   /// The trainer speaks before the run has signs and its log a file: that is kept until then.
-  void note(std::string_view sentence) override { signs_ ? signs_->note(sentence) : (void)early_.emplace_back(sentence); }
+  void note(std::string_view sentence) override {
+    signs_ ? signs_->note(sentence) : (void)early_.emplace_back(sentence);
+  }
 
  private:
   void tell_signal() {
