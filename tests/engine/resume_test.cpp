@@ -194,13 +194,13 @@ TEST_CASE("whatever the identity lets change is told with both values, one line 
                            {"optimizer.lr", "0.5"}};
   engine::Trainer trainer(changed.parts);
   trainer.restore(bench.saver.last());
-  CHECK(changed.notes.notes == std::vector<std::string>{"resume: model.dropout: 0.1 -> 0.2 (the recipe wins)",
-                                                        "resume: hook.probe.share: not set -> 0.5 (the recipe wins)",
-                                                        "resume: [strategy.amp] was added (the recipe wins)",
-                                                        "resume: train.epochs: 1 -> 2 (the recipe wins)",
-                                                        "resume: optimizer.lr: 1 -> 0.5 (the recipe wins)",
-                                                        "resume: train.clip_grad_norm: 3 -> not set (the recipe wins)",
-                                                        "resume: [hook.\\x1b] was removed (the recipe wins)"});
+  CHECK(changed.notes.notes ==
+        std::vector<std::string>{
+            "resume: model.dropout: 0.1 -> 0.2 (the recipe wins)",
+            "resume: hook.probe.share: not set -> 0.5 (the recipe wins)",
+            "resume: [strategy.amp] was added (the recipe wins)", "resume: train.epochs: 1 -> 2 (the recipe wins)",
+            "resume: optimizer.lr: 1 -> 0.5 (the recipe wins)", "resume: [hook.\\x1b] was removed (the recipe wins)",
+            "resume: train.clip_grad_norm: 3 -> not set (the recipe wins)"});
   CHECK(trainer.run().progress.update == 8);
 }
 
