@@ -151,11 +151,11 @@ SavedExtra extra_from_json(const std::string& text) {
   if (const auto found = object.find("oom_retries"); found != object.end() && found->is_number_integer())
     extra.oom_retries = std::max<std::int64_t>(0, found->get<std::int64_t>());
   if (const auto found = object.find("goals"); found != object.end() && found->is_object()) {
-    const auto text = [&](const char* name) {
+    const auto word = [&](const char* name) {
       const auto value = found->find(name);
       return value != found->end() && value->is_string() ? value->get<std::string>() : std::string();
     };
-    extra.goals = {text("best"), text("early_stop")};
+    extra.goals = {word("best"), word("early_stop")};
   }
   if (const auto found = object.find("choices"); found != object.end() && found->is_object())
     for (const auto& item : found->items())
