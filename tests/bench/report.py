@@ -77,6 +77,8 @@ def peer_table(rows):
 def notes(results):
     bare, peers = results["bare"], results["peers"]
     loads = [row["load"] for row in bare + peers]
+    if results["short"]:
+        yield "A short run: it shows that everything works, and no figure of it means anything."
     yield f"Measured on {results['cpus']} cores; load average at the begin of the rows {min(loads):.1f} to {max(loads):.1f}."
     if any(row["order"] == "file" for row in bare):
         worst = max(abs(r["loss_holdfast"] - r["loss_bare"]) / abs(r["loss_bare"]) for r in bare
@@ -88,7 +90,8 @@ def notes(results):
                f"differs by {worst:.1e} (relative).")
     if peers:
         yield ("holdfast reads samples on a thread beside the one that trains; the peers and the bare loop do so in the "
-               "loop. It keeps images as bytes, the peers as floats.")
+               "loop. It keeps images as bytes and divides them batch by batch; the peers keep floats, and their pixels "
+               "have the mean taken off as well.")
     if any(row["work"] == "peers-gpt" for row in peers):
         yield "The peer's gpt has the exact GELU and other first weights; holdfast's GELU is the tanh form."
 

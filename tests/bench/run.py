@@ -100,12 +100,12 @@ def merged(old, new, key, order):
     return sorted(rows, key=lambda row: order.index(row["work"]))
 
 
-def keep(output, bare, peers):
+def keep(output, bare, peers, short=False):
     output.mkdir(parents=True, exist_ok=True)
     path = output / "results.json"
     old = json.loads(path.read_text()) if path.exists() else {}
     results = dict(
-        cpus=os.cpu_count(),
+        cpus=os.cpu_count(), short=short,
         bare=merged(old.get("bare", []), bare, lambda r: (r["work"], r["threads"], r["order"], r["optimizer"]), BARE),
         peers=merged(old.get("peers", []), peers, lambda r: (r["work"], r["peer"]), PEERS))
     results["figures"] = figures(results["bare"], results["peers"])
@@ -128,7 +128,8 @@ def main(command_line=None):
         peers = measure_peers(sides, arguments, folder) if folder else []
     if not bare and not peers:
         sys.exit("bench: nothing was measured")
-    results = keep(sides.build / "bench" / ("short" if arguments.short else ""), bare, peers)
+    results = keep(sides.build / "bench" / ("short" if arguments.short else ""), bare, peers,
+                   arguments.short)
     say("done")
     if arguments.check and not all(f["met"] for f in results["figures"]):
         sys.exit(1)
