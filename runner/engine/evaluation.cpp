@@ -42,7 +42,7 @@ void add_batch(Model& model, const Batch& batch, Totals& totals) {
 }
 
 [[noreturn]] void rethrow_named(const std::exception& failure, std::int64_t batch) {
-  if (dynamic_cast<const Error*>(&failure)) throw;
+  if (dynamic_cast<const Error*>(&failure) || dynamic_cast<const std::bad_alloc*>(&failure)) throw;
   std::string text;
   const std::string place = "evaluation, batch " + std::to_string(batch);
   if (device::is_device_out_of_memory(failure, text))

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/plugin_guard.hpp"
+#include "device/domain.hpp"
 #include "device/out_of_memory.hpp"
 #include "device/threads.hpp"
 
@@ -81,6 +82,7 @@ int Loader::depth() const {
 }
 
 LoadedWindow Loader::read(std::int64_t number) const {
+  const device::HostScope host;
   LoadedWindow loaded;
   loaded.window = plan_.at(number);
   const auto indices = data::indices_of(loaded.window, plan_.samples(), settings_.shuffle, settings_.seed);
@@ -107,6 +109,7 @@ LoadedWindow Loader::read(std::int64_t number) const {
 }
 
 void remove_rows(Batch& batch, const std::vector<std::int64_t>& rows) {
+  const device::HostScope host;
   std::vector<std::int64_t> kept;
   std::vector<SampleRef> samples;
   for (std::int64_t row = 0; row < static_cast<std::int64_t>(batch.samples.size()); ++row) {

@@ -35,9 +35,9 @@ Outcome Trainer::Impl::run() {
     return ended;
   } catch (const Error& error) {
     failure = error;
-  } catch (const std::bad_alloc&) {
-    failure = Error(ExitCode::kHostOutOfMemory, "memory.host", "run", "the host has no memory left",
-                    "lower loader.prefetch or train.batch_size, or use a machine with more memory");
+  } catch (const std::bad_alloc& error) {
+    const auto [text, hint] = device::host_shortage(error);
+    failure = Error(ExitCode::kHostOutOfMemory, "memory.host", "run", text, hint);
   } catch (const std::exception& error) {
     failure =
         Error(ExitCode::kBug, "run.exception", "update " + std::to_string(progress.update), device::sentence_of(error));

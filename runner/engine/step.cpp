@@ -6,7 +6,9 @@
 #include <cmath>
 
 #include "base/plugin_guard.hpp"
+#include "device/domain.hpp"
 #include "device/out_of_memory.hpp"
+#include "device/phase_memory.hpp"
 #include "device/random.hpp"
 #include "engine/lap.hpp"
 #include "engine/segments.hpp"
@@ -69,6 +71,7 @@ StepResult Step::attempt(const Batch& window, const UpdateInfo& update) {
   }
 
   // One rank: W and the gradients are those of the whole window. With more, this is where they are reduced.
+  const device::PhaseMemory::Scope measured(parts_.phase_memory, "update");
   const auto update_scopes = enter(Phase::kUpdate);
   Lap lap;
   const auto gradient = gradients_.measure();
@@ -77,8 +80,11 @@ StepResult Step::attempt(const Batch& window, const UpdateInfo& update) {
   if (!gradient.finite || !std::isfinite(result.loss)) return drop(result, Fate::kNonFinite);
   if (vetoed(result.judge)) return drop(result, Fate::kVetoed);
   if (const auto& max = parts_.settings.clip_grad_norm) gradients_.clip(gradient.norm, *max);
-  optimizer_.prepare();                     // may allocate, may fail
-  optimizer_.commit(update.learning_rate);  // neither
+  optimizer_.prepare();  // may allocate, may fail
+  {
+    const device::NoAllocationScope promised;
+    optimizer_.commit(update.learning_rate);  // neither
+  }
   gradients_.clear();
   result.times.update = lap();
   return result;
@@ -90,6 +96,7 @@ OpenScopes Step::enter(Phase phase) {
 }
 
 at::Tensor Step::forward(const Batch& batch) {
+  const device::PhaseMemory::Scope measured(parts_.phase_memory, "forward");
   const auto scopes = enter(Phase::kForward);
   const base::PluginCallScope running("model", "forward");
   PlainSegments segments;
@@ -102,6 +109,7 @@ at::Tensor Step::forward(const Batch& batch) {
 }
 
 void Step::backward(const at::Tensor& loss, double scale) {
+  const device::PhaseMemory::Scope measured(parts_.phase_memory, "backward");
   const auto scopes = enter(Phase::kBackward);
   const base::PluginCallScope running("model", "backward");
   // S / W enters as the gradient of the loss: the bits of a scaled loss without its graph node.
@@ -154,9 +162,10 @@ void Step::rethrow_named(const std::exception& failure) const {
   if (dynamic_cast<const Error*>(&failure)) throw;
   const std::string place = std::string(name_of(place_.phase)) + " of update " + std::to_string(place_.update) +
                             ", micro-batch " + std::to_string(place_.micro_batch);
-  if (dynamic_cast<const std::bad_alloc*>(&failure))
-    throw Error(ExitCode::kHostOutOfMemory, "memory.host", place, "the host has no memory left",
-                "lower loader.prefetch or train.batch_size, or use a machine with more memory");
+  if (const auto* shortage = dynamic_cast<const std::bad_alloc*>(&failure)) {
+    const auto [text, hint] = device::host_shortage(*shortage);
+    throw Error(ExitCode::kHostOutOfMemory, "memory.host", place, text, hint);
+  }
   throw Error(ExitCode::kBug, "model.exception", place, device::sentence_of(failure));
 }
 

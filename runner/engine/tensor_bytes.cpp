@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "device/domain.hpp"
+
 namespace holdfast::engine {
 namespace {
 
@@ -51,6 +53,7 @@ std::string dtype_name(at::ScalarType dtype) {
 }
 
 std::vector<base::TensorView> views_of(const NamedTensors& tensors, std::vector<at::Tensor>& kept) {
+  const device::HostScope on_host;
   std::vector<base::TensorView> views;
   views.reserve(tensors.size());
   for (const auto& [name, tensor] : tensors) {
@@ -63,6 +66,7 @@ std::vector<base::TensorView> views_of(const NamedTensors& tensors, std::vector<
 }
 
 NamedTensors tensors_of(const std::vector<base::TensorView>& views, const std::string& where) {
+  const device::HostScope on_host;
   NamedTensors tensors;
   for (const auto& view : views) tensors.push_back({view.name, tensor_of(view, where)});
   return tensors;

@@ -18,6 +18,10 @@
 #include "holdfast/strategy.hpp"
 #include "plan/settings.hpp"
 
+namespace holdfast::device {
+class PhaseMemory;
+}
+
 namespace holdfast::engine {
 
 struct Progress {
@@ -105,6 +109,7 @@ struct TrainerParts {
   bool stop_on_save_error = false;
   /// Keys of the recipe with their texts ("optimizer.lr", "0.001"), saved to tell on resume what changed.
   std::vector<std::pair<std::string, std::string>> choices;
+  device::PhaseMemory* phase_memory = nullptr;  ///< records forward, backward and update; may be null
 };
 
 struct Outcome {

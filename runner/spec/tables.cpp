@@ -82,8 +82,8 @@ OptionTable schedule_keys() {
 
 OptionTable memory_keys() {
   OptionTable t;
-  later(t.size("device_budget").above(0).doc("Bytes the device domain may hold."), "the memory budget");
-  later(t.size("host_budget").above(0).doc("Bytes the host domain may hold."), "the memory budget");
+  t.size("device_budget").above(0).doc("Bytes that weights, gradients, activations and moments may hold together.");
+  t.size("host_budget").above(0).doc("Bytes that batches, data sets in memory and copies for checkpoints may hold.");
   t.strings("on_oom", std::vector<std::string>{"save"})
       .min_items(1)
       .doc("What is tried when memory runs out, in order.");

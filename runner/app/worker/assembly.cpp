@@ -5,7 +5,10 @@
 #include "app/worker/settings.hpp"
 #include "app/worker/weights.hpp"
 #include "base/plugin_guard.hpp"
+#include "base/text.hpp"
+#include "device/allocator.hpp"
 #include "device/device.hpp"
+#include "device/domain_pool.hpp"
 #include "device/memory.hpp"
 #include "device/out_of_memory.hpp"
 #include "device/random.hpp"
@@ -54,11 +57,19 @@ std::unique_ptr<Component> Assembly::make(const spec::PluginTable& table, Kind k
     throw Error(ExitCode::kBug, "plugin.threw", "", "plugin '" + table.plugin + "': construction returned nothing");
   } catch (const c10::Error& failure) {
     std::string text;
+    if (device::is_over_budget(failure))
+      throw Error(ExitCode::kBadRecipe, "memory.budget", place,
+                  "plugin '" + table.plugin + "' does not fit: " + device::sentence_of(failure),
+                  "raise memory.device_budget or make the model smaller");
     if (device::is_device_out_of_memory(failure, text))  // nothing is built on a GPU: it is the host's allocator
       throw Error(ExitCode::kHostOutOfMemory, "memory.host", place,
                   "plugin '" + table.plugin + "' needs more memory than there is: " + text, hint);
     throw base::plugin_failure(table.plugin, "construction", device::sentence_of(failure));
-  } catch (const std::bad_alloc&) {
+  } catch (const std::bad_alloc& failure) {
+    if (device::is_over_budget(failure))
+      throw Error(ExitCode::kHostOutOfMemory, "memory.host", place,
+                  "plugin '" + table.plugin + "' does not fit: " + failure.what(),
+                  "raise memory.host_budget or make the data set smaller");
     throw Error(ExitCode::kHostOutOfMemory, "memory.host", place,
                 "plugin '" + table.plugin + "' needs more memory than there is", hint);
   }
@@ -81,12 +92,17 @@ void Assembly::apply_machine_settings() const {
   if (!device.is_cpu())
     throw Error(ExitCode::kUnavailable, "device.not_built", recipe_.path,
                 "training on '" + device.str() + "' is not yet built in this version", "write [run] device = \"cpu\"");
-  device::keep_freed_memory();
+  device::install_allocator();
+  const auto budget = [this](const char* key) { return recipe_.memory.has(key) ? recipe_.memory.size(key).count : 0; };
+  device::pool_of(device::Domain::kDevice).set_budget(budget("device_budget"));
+  device::pool_of(device::Domain::kHost).set_budget(budget("host_budget"));
+  device::keep_freed_memory();  // kernels' own scratch does not come from the pools
   device::set_compute_threads(recipe_.run.has("threads") ? static_cast<int>(recipe_.run.integer("threads")) : 0);
   device::set_deterministic(recipe_.run.boolean("deterministic"));
 }
 
 void Assembly::build_data() {
+  const device::HostScope host;
   train_ = create<Dataset>(*recipe_.train_data, nullptr);
   facts_ = train_->facts();
   if (recipe_.eval_data) eval_ = create<Dataset>(*recipe_.eval_data, nullptr);
@@ -100,6 +116,23 @@ void Assembly::build() {
   if (!recipe_.model_init.empty()) load_weights(*model_, recipe_.model_init);
   for (const auto& table : recipe_.strategies) strategies_.emplace_back(table.table, create<Strategy>(table, &facts_));
   for (const auto& table : recipe_.hooks) hooks_.emplace_back(table.table, create<Hook>(table, &facts_));
+}
+
+void Assembly::require_room() const {
+  if (!recipe_.memory.has("device_budget")) return;
+  const std::int64_t budget = recipe_.memory.size("device_budget").count;
+  std::int64_t weights = 0, gradients = 0;
+  for (const auto& [name, tensor] : model_->parameters()) {
+    const auto bytes = static_cast<std::int64_t>(tensor.nbytes());
+    weights += bytes;
+    if (tensor.requires_grad()) gradients += bytes;
+  }
+  for (const auto& [name, tensor] : model_->buffers()) weights += static_cast<std::int64_t>(tensor.nbytes());
+  if (weights + gradients <= budget) return;
+  throw Error(ExitCode::kBadRecipe, "memory.budget", recipe_.path,
+              "memory.device_budget is " + base::human_bytes(budget) + ", but the model's weights need " +
+                  base::human_bytes(weights) + " and their gradients " + base::human_bytes(gradients),
+              "raise memory.device_budget or make the model smaller");
 }
 
 engine::TrainerParts Assembly::parts() const {

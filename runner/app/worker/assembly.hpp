@@ -29,6 +29,9 @@ class Assembly {
   /// Device, threads and switches of the recipe, then data sets, model (weights drawn from the seed alone), strategies
   /// and hooks. Throws what their constructors throw, and Error 69 for the device.
   void build();
+  /// After build(), where the model is to be trained: Error 78 when the device budget is smaller than its weights and
+  /// one gradient.
+  void require_room() const;
   /// Only the data sets.
   void build_data();
 

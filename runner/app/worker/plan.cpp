@@ -11,6 +11,7 @@ int plan_command(const CommandLine& line, Frame& frame) {
   const Source source = source_of(line, line.targets.front());
   Assembly assembly(line, source, frame.log);
   assembly.build();
+  assembly.require_room();
   const engine::TrainerParts parts = assembly.parts();
   const engine::Trainer trainer(parts);
   const auto rows = plan_rows(trainer.step_plan(), parts.settings.batch_size);

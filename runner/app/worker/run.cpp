@@ -17,6 +17,7 @@
 #include "base/atomic_file.hpp"
 #include "base/clock.hpp"
 #include "base/io_error.hpp"
+#include "device/domain_pool.hpp"
 
 namespace holdfast::app {
 namespace {
@@ -105,6 +106,7 @@ class Run {
 
   void build_trainer() {
     assembly_.build();
+    assembly_.require_room();
     engine::TrainerParts parts = assembly_.parts();
     parts.observer = &observer_;
     parts.saver = &saver_;
@@ -194,7 +196,8 @@ class Run {
                              outcome,
                              frame_.signs->status(),
                              go_on_target(line_, home_),
-                             std::chrono::steady_clock::now() - began_};
+                             std::chrono::steady_clock::now() - began_,
+                             device::pool_of(device::Domain::kDevice).reading()};
     if (!line_.quiet && !line_.json_log) print(summary(facts));
     if (outcome.code != ExitCode::kOk && line_.quiet) frame_.log.warn(outcome.reason);
     return static_cast<int>(outcome.code);

@@ -48,6 +48,11 @@ std::string files_text(const std::string& folder) {
   return text;
 }
 
+std::string memory_text(const device::MemoryReading& memory) {
+  return "peak device memory " + base::human_bytes(memory.peak) +
+         (memory.budget > 0 ? " of " + base::human_bytes(memory.budget) : "");
+}
+
 }  // namespace
 
 std::string summary(const SummaryFacts& facts) {
@@ -64,6 +69,7 @@ std::string summary(const SummaryFacts& facts) {
     text += row("dropped", std::to_string(facts.status.skipped_windows) + " windows");
   if (facts.status.skipped_samples > 0)
     text += row("skipped", std::to_string(facts.status.skipped_samples) + " samples");
+  text += row("memory", memory_text(facts.memory));
   text += row("folder", facts.generation.path) + files_text(facts.generation.path);
   if (at.code == ExitCode::kOk)
     text += row("next", "holdfast eval " + fs::path(facts.generation.path).parent_path().string());

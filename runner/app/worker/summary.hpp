@@ -7,6 +7,7 @@
 
 #include "app/command/command_line.hpp"
 #include "checkpoint/home.hpp"
+#include "device/memory_meter.hpp"
 #include "engine/trainer.hpp"
 #include "spec/recipe.hpp"
 #include "telemetry/status.hpp"
@@ -20,6 +21,7 @@ struct SummaryFacts {
   const telemetry::Status& status;
   std::string target;  ///< SPEC that goes on with this run (see go_on_target)
   std::chrono::nanoseconds took{};
+  device::MemoryReading memory;  ///< of the device domain
 };
 
 std::string summary(const SummaryFacts&);

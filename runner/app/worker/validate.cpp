@@ -52,6 +52,7 @@ std::string validate_one(const CommandLine& line, Frame& frame, const std::strin
   }
   Assembly assembly(line, source, frame.log);
   assembly.build();
+  assembly.require_room();
   const engine::Trainer trainer(assembly.parts());  // conflicts between strategies
   return target + ": valid\n" + (line.data ? check_all_data(assembly) : "");
 }
