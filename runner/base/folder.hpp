@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/file_system.hpp"
@@ -29,6 +30,8 @@ class File {
     if (fd_ >= 0) ::close(fd_);
   }
   [[nodiscard]] int fd() const { return fd_; }
+  /// The descriptor, which somebody else closes from now on.
+  int release() { return std::exchange(fd_, -1); }
 
  private:
   int fd_;

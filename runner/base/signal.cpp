@@ -63,6 +63,15 @@ void block_signals() {
   ::signal(SIGPIPE, SIG_IGN);
 }
 
+SignalsBlocked::SignalsBlocked() noexcept {
+  sigset_t set;
+  sigfillset(&set);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP}) sigdelset(&set, fault);
+  ::pthread_sigmask(SIG_BLOCK, &set, &before_);
+}
+
+SignalsBlocked::~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
 void restore_signals() {
   sigset_t set;
   sigemptyset(&set);

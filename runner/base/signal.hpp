@@ -2,6 +2,7 @@
 // "one was completed since".
 #pragma once
 
+#include <csignal>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,6 +17,19 @@ namespace holdfast::base {
 void block_signals();
 /// Undoes block_signals in a child between fork and exec. Async-signal-safe.
 void restore_signals();
+
+/// While it lives, this thread takes no signal but those of its own faults (SIGSEGV, SIGBUS, ...), and threads that are
+/// made meanwhile never will: for the threads that serve and write beside a run.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() noexcept;
+  ~SignalsBlocked();
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
 
 /// Takes the signals on a thread of its own. One at a time in a process, after block_signals().
 ///

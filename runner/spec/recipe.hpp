@@ -73,7 +73,7 @@ struct ReadOptions {
 /// plugin must be known by name, and its options are checked where it can be loaded. Always set in the Options: every
 /// key with a default; run.name, run.output, train.eval_batch_size, optimizer.weight_decay too. Not set unless given:
 /// run.threads, run.keep_runs, train.epochs or train.updates, train.clip_grad_norm, train.early_stop,
-/// checkpoint.keep_every.
+/// checkpoint.keep_every, metrics.listen (one that parses).
 Recipe read_recipe(const std::string& path, const ReadOptions& options);
 
 /// `[plugins] search` of a recipe, absolute, read before the plugin host exists. Same faults as read_recipe for a file

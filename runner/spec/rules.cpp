@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/listen_address.hpp"
 #include "base/text.hpp"
 #include "spec/draft.hpp"
 #include "spec/parse.hpp"
@@ -29,6 +30,7 @@ class Rules {
     schedule();
     memory();
     checkpoint();
+    metrics();
   }
 
  private:
@@ -208,6 +210,17 @@ class Rules {
           table, "keep_every", "recipe.not_built",
           "'checkpoint.keep_every' counts updates; epochs and times are not yet built: got " + table.toml["keep_every"],
           R"(write for example keep_every = "1000 updates")");
+  }
+
+  void metrics() {
+    Checked& table = draft_.table("metrics");
+    if (!table.options.has("listen")) return;
+    const auto parsed = base::parse_listen_address(table.options.string("listen"));
+    if (!parsed.address)
+      fault(table, "listen", "recipe.bad_address",
+            "'metrics.listen' must be an address and a port: " + base::shortened(table.toml["listen"]) + " " +
+                parsed.problem,
+            R"(write for example "127.0.0.1:9464", "[::1]:9464", or ":9464" for every address)");
   }
 
   Draft& draft_;

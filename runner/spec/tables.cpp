@@ -112,11 +112,12 @@ OptionTable supervise_keys() {
 
 OptionTable metrics_keys() {
   OptionTable t;
-  const std::string part = "the export of metrics";
-  later(t.string("listen").doc("Address of the HTTP endpoint."), part);
-  later(t.path("textfile").doc("File for node_exporter's textfile collector."), part);
-  later(t.string("push").doc("URL of a push gateway."), part);
-  later(t.path("password_file").doc("Credentials for push."), part);
+  t.string("listen").doc(
+      "Address and port of the HTTP endpoint, for example \"127.0.0.1:9464\"; port 0: any. Default: none. A port that "
+      "cannot be had is a warning, and training goes on.");
+  later(t.path("textfile").doc("File for node_exporter's textfile collector."), "the textfile export");
+  later(t.string("push").doc("URL of a push gateway."), "the push of metrics");
+  later(t.path("password_file").doc("Credentials for push."), "the push of metrics");
   return t;
 }
 

@@ -48,6 +48,7 @@ LifeSigns::LifeSigns(LifeSignsSettings settings)
   status_.exit_code.reset();
   status_.cause.clear();
   status_.ended_at.clear();
+  status_.metrics_url = settings_.metrics_url;
   status_.attempt_at = time();
   if (status_.started_at.empty()) status_.started_at = status_.attempt_at;
   if (settings_.console == ConsoleMode::kBar) settings_.log->before_line([this] { console_.erase(); });
@@ -218,6 +219,7 @@ void LifeSigns::ended(ExitCode code, std::string_view reason) {
   status_.samples_seen = samples_seen_;
   if (sums_.applied > 0) status_.loss = sums_.loss / static_cast<double>(sums_.applied);
   status_.ended_at = time();
+  status_.metrics_url.clear();
   event("end", {{"update", last_.update},
                 {"exit_code", static_cast<std::int64_t>(code)},
                 {"state", status_.state},

@@ -26,6 +26,7 @@ struct LifeSignsSettings {
   int attempt = 1;
   std::string best_metric;  ///< score whose best value status.json tells; empty: none
   std::int64_t epochs = 0;  ///< of the recipe; 0 where the target is a number of updates
+  std::string metrics_url;  ///< of the endpoint; empty: none
   Duration every = std::chrono::seconds(1);
   ConsoleMode console = ConsoleMode::kLines;
   int console_file = 2;

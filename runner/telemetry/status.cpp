@@ -84,6 +84,7 @@ Status from_json(const Json& object) {
   take(object, "skipped_samples", at.skipped_samples);
   take(object, "best_update", at.best_update);
   take(object, "best_metric", at.best_metric);
+  take(object, "metrics_url", at.metrics_url);
   take(object, "started_at", at.started_at);
   take(object, "attempt_at", at.attempt_at);
   take(object, "updated_at", at.updated_at);
@@ -119,6 +120,7 @@ std::string to_json(const Status& at) {
                        {"scores", scores},
                        {"best_update", at.best_update},
                        {"best_metric", maybe(at.best_metric)},
+                       {"metrics_url", text_or_null(at.metrics_url)},
                        {"started_at", text_or_null(at.started_at)},
                        {"attempt_at", text_or_null(at.attempt_at)},
                        {"updated_at", text_or_null(at.updated_at)},

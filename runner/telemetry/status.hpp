@@ -1,7 +1,8 @@
 // status.json: where a run stands, for people, scripts and `holdfast status`. Torch-free.
 // Fields (all always present; unknown ones are null): schema, run, generation, state, update, total_updates,
 // updates_per_epoch, epoch, samples_seen, attempt, pid, exit_code, cause, loss, updates_per_second, skipped_windows,
-// skipped_samples, scores, best_update, best_metric, started_at, attempt_at, updated_at, ended_at (RFC 3339, UTC).
+// skipped_samples, scores, best_update, best_metric, metrics_url, started_at, attempt_at, updated_at, ended_at
+// (RFC 3339, UTC).
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,7 @@ struct Status {
   std::optional<double> loss, updates_per_second, best_metric;
   std::int64_t best_update = 0, skipped_windows = 0, skipped_samples = 0;
   std::vector<std::pair<std::string, double>> scores;  ///< of the last evaluation
+  std::string metrics_url;                             ///< of the endpoint while the run is up; empty: none
   std::string started_at, attempt_at, updated_at, ended_at;
 };
 

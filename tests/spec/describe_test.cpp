@@ -104,8 +104,8 @@ TEST_CASE("the schema is JSON, closed, the same each time, and knows every table
   CHECK(tables["optimizer"]["properties"]["betas"]["default"] == json::parse("[0.9, 0.999]"));
   CHECK(tables["optimizer"]["properties"]["lr"]["exclusiveMinimum"] == 0.0);
   CHECK(tables["run"]["properties"]["grace"]["default"] == "25 s");
-  CHECK(tables["metrics"]["properties"]["listen"] ==
-        json::parse(R"({"description": "Address of the HTTP endpoint. Not yet built.", "not": {}})"));
+  CHECK(tables["metrics"]["properties"]["push"] ==
+        json::parse(R"({"description": "URL of a push gateway. Not yet built.", "not": {}})"));
   CHECK(schema["required"] == json::parse(R"(["model", "dataset", "train"])"));
 }
 

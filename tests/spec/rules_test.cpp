@@ -145,6 +145,17 @@ TEST_CASE("what checkpoints cannot do yet is refused in words") {
         "  hint: write for example \"eval.loss:min\" or \"eval.accuracy:max\"");
 }
 
+TEST_CASE("C94: an address of the endpoint that cannot be one is refused at its place") {
+  CHECK(faults(kHead + "[metrics]\nlisten = \"127.0.0.1:70000\"\n") ==
+        "r.toml:13:10: error[recipe.bad_address]: 'metrics.listen' must be an address and a port: \"127.0.0.1:70000\" "
+        "has "
+        "a port above 65535\n  listen = \"127.0.0.1:70000\"\n           ^\n"
+        "  hint: write for example \"127.0.0.1:9464\", \"[::1]:9464\", or \":9464\" for every address");
+  CHECK(faults(kHead + "[metrics]\nlisten = \"\"\n").find("must be an address and a port: \"\" has no port") !=
+        std::string::npos);
+  CHECK(faults(kHead + "[metrics]\nlisten = \"[::1]:0\"\n") == "no fault");
+}
+
 TEST_CASE("the ladder holds only rungs that are built, each once") {
   CHECK(
       faults(kHead + "[memory]\non_oom = [\"halve_micro_batch\", \"sav\", \"save\", \"save\"]\n") ==

@@ -30,6 +30,7 @@ Status example() {
   at.cause = "SIGTERM from pid 1";
   at.loss = 0.25;
   at.scores = {{"loss", 0.5}, {"accuracy", 0.75}};
+  at.metrics_url = "http://127.0.0.1:9464/metrics";
   at.started_at = "2026-11-30T10:15:00.000Z";
   return at;
 }

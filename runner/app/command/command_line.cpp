@@ -83,6 +83,14 @@ void declare_plugin_readers(CLI::App& plugins, CLI::App& schema, CommandLine& li
   add_plugin_dirs(schema, line);
 }
 
+void declare_metrics(CLI::App& app, CommandLine& line) {
+  app.add_flag_function(
+         "--list", [](std::int64_t) {}, "The list of metrics; there is nothing else to ask for")
+      ->required();
+  auto* markdown = app.add_flag("--markdown", line.markdown, "Print as a Markdown table");
+  app.add_flag("--json", line.json, "Print as JSON")->excludes(markdown);
+}
+
 /// One word out of a closed set, or a fault that lists the set.
 template <class T>
 T choose(const std::string& where, const std::string& option, const std::string& word,
@@ -110,7 +118,7 @@ T choose(const std::string& where, const std::string& option, const std::string&
   if (dynamic_cast<const CLI::RequiredError*>(&error))
     for (const CLI::Option* option : app.get_options())
       if (option->get_required() && option->count() == 0)
-        usage_fault(where, "missing", option->get_name(true) + " is missing");
+        usage_fault(where, "missing", option->get_name(option->get_positional()) + " is missing");
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error))
     for (const CLI::Option* option : app.get_options())
       if (option->get_positional() == false && !arguments.empty() && option->check_name(arguments.back()))
@@ -183,6 +191,9 @@ CommandLine parse_options(const CommandRow& row, const std::vector<std::string>&
       break;
     case Command::kSchema:
       declare_plugin_readers(other, app, line);
+      break;
+    case Command::kMetrics:
+      declare_metrics(app, line);
       break;
     case Command::kVersion:
     case Command::kHelp:

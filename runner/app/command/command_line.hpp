@@ -9,7 +9,7 @@
 
 namespace holdfast::app {
 
-enum class Command { kRun, kValidate, kPlan, kEval, kInspect, kStatus, kPlugins, kSchema, kVersion, kHelp };
+enum class Command { kRun, kValidate, kPlan, kEval, kInspect, kStatus, kPlugins, kSchema, kMetrics, kVersion, kHelp };
 enum class OnLocked { kFail, kSkip, kWait };
 
 struct CommandLine {
@@ -28,7 +28,7 @@ struct CommandLine {
   bool json = false;        ///< --json
   bool no_plugins = false;  ///< validate --no-plugins
   bool data = false;        ///< validate --data
-  bool markdown = false;    ///< schema --markdown
+  bool markdown = false;    ///< schema, metrics --markdown
   std::string help;         ///< kHelp: the text to print
 };
 

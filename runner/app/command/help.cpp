@@ -53,9 +53,14 @@ constexpr std::array kRows = {
                "  holdfast schema > run.schema.json\n"
                "  holdfast schema --markdown        every table and key with type, default and meaning",
                true},
+    CommandRow{Command::kMetrics, "metrics", "List every metric that a run exports",
+               "Examples:\n"
+               "  holdfast metrics --list\n"
+               "  holdfast metrics --list --markdown",
+               false},
 };
 
-constexpr std::array<std::string_view, 5> kUnbuiltCommands = {"report", "why", "doctor", "checkpoint", "metrics"};
+constexpr std::array<std::string_view, 4> kUnbuiltCommands = {"report", "why", "doctor", "checkpoint"};
 constexpr std::array<std::string_view, 3> kUnbuiltOptions = {"--supervise", "--retry", "--measure"};
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "app/version.hpp"
 #include "base/output.hpp"
 #include "base/signal.hpp"
+#include "telemetry/catalogue.hpp"
 
 namespace holdfast::app {
 namespace {
@@ -66,6 +67,11 @@ int dispatch(const CommandLine& line) {
       const auto runs = find_runs(line.targets.front());
       return print(line.json ? run_json(runs) : run_table(runs)), 0;
     }
+    case Command::kMetrics:
+      return print(line.json       ? telemetry::catalogue_json()
+                   : line.markdown ? telemetry::catalogue_markdown()
+                                   : telemetry::catalogue_text()),
+             0;
     default:
       break;
   }

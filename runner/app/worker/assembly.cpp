@@ -16,14 +16,15 @@
 
 namespace holdfast::app {
 
-/// What components may use of the runner. Gauges have no reader until metrics are exported; they are dropped.
+/// What components may use of the runner.
 class Assembly::Services : public Metrics {
  public:
   explicit Services(base::RunLog& log) : log_(log) {}
   void gauge(std::string_view, double) override {}
   [[nodiscard]] Context context(const std::string& table, const DataFacts* facts) {
-    return {log_, *this, table, facts};
+    return {log_, metrics ? metrics->component(table) : *this, table, facts};
   }
+  telemetry::RunMetrics* metrics = nullptr;  ///< where gauges go; null: nowhere
 
  private:
   base::RunLog& log_;
@@ -44,6 +45,8 @@ Assembly::Assembly(const CommandLine& line, const Source& source, base::RunLog& 
 }
 
 Assembly::~Assembly() = default;
+
+void Assembly::report_to(telemetry::RunMetrics& metrics) { services_->metrics = &metrics; }
 
 std::unique_ptr<Component> Assembly::make(const spec::PluginTable& table, Kind kind, const DataFacts* facts) {
   const ComponentInfo& info = host_->find(kind, table.plugin);

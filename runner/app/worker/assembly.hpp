@@ -12,6 +12,7 @@
 #include "engine/trainer.hpp"
 #include "host/host.hpp"
 #include "spec/recipe.hpp"
+#include "telemetry/metrics/run_metrics.hpp"
 
 namespace holdfast::app {
 
@@ -25,6 +26,9 @@ class Assembly {
 
   [[nodiscard]] const spec::Recipe& recipe() const { return recipe_; }
   [[nodiscard]] host::Host& host() { return *host_; }
+
+  /// Gauges of the components go there; without it they are dropped. Before build(). `metrics` outlives this object.
+  void report_to(telemetry::RunMetrics& metrics);
 
   /// Device, threads and switches of the recipe, then data sets, model (weights drawn from the seed alone), strategies
   /// and hooks. Throws what their constructors throw, and Error 69 for the device.

@@ -5,10 +5,13 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/log.hpp"
 #include "base/signal.hpp"
 #include "telemetry/life_signs.hpp"
+#include "telemetry/metrics/exporter.hpp"
+#include "telemetry/metrics/run_metrics.hpp"
 
 namespace holdfast::app {
 
@@ -20,6 +23,11 @@ struct Frame {
   std::unique_ptr<telemetry::LifeSigns> signs;  ///< from the start of training on
   std::string run_log;                          ///< path of run.log once it is open
   bool json_log = false;
+  std::unique_ptr<telemetry::RunMetrics> metrics = {};  ///< of a run, from before its components are made
+  std::unique_ptr<telemetry::Exporter> exporter = {};   ///< from the start of training on
+
+  /// The last word of a run to everyone who listens; nothing where none has begun. Later calls change nothing.
+  void end(ExitCode code, std::string_view reason);
 
   /// The one way an error reaches stderr: as it reads, or as a line of the JSON log; in run.log too once there is one.
   void print_error(const Error& error);

@@ -57,7 +57,7 @@ int dispatch(const CommandLine& line, Frame& frame) {
 }
 
 int tell(const Error& error, Frame& frame) {
-  if (frame.signs) frame.signs->ended(error.code(), error.what());
+  frame.end(error.code(), error.what());
   frame.print_error(error);
   return static_cast<int>(error.code());
 }
@@ -83,6 +83,13 @@ int guarded(const CommandLine& line, Frame& frame) {
 }
 
 }  // namespace
+
+void Frame::end(ExitCode code, std::string_view reason) {
+  if (!signs) return;
+  metrics->ended(code);
+  signs->ended(code, reason);
+  exporter->finish();
+}
 
 void Frame::print_error(const Error& error) {
   const std::string text = base::terminal_safe(error.what());

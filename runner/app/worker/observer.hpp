@@ -9,6 +9,7 @@
 #include "base/signal.hpp"
 #include "engine/trainer.hpp"
 #include "telemetry/life_signs.hpp"
+#include "telemetry/metrics/run_metrics.hpp"
 
 namespace holdfast::app {
 
@@ -22,8 +23,10 @@ class SignsObserver : public engine::Observer {
   SignsObserver& operator=(const SignsObserver&) = delete;
   /// Before the trainer runs. `from`: the checkpoint resumed from, empty at a fresh start. `first`: the checkpoint with
   /// which a generation began that goes on from elsewhere.
-  void attach(telemetry::LifeSigns& signs, std::string from, std::optional<SaveReport> first) {
+  void attach(telemetry::LifeSigns& signs, telemetry::RunMetrics& metrics, std::string from,
+              std::optional<SaveReport> first) {
     signs_ = &signs;
+    metrics_ = &metrics;
     for (const auto& sentence : early_) signs.note(sentence);
     early_.clear();
     from_ = std::move(from);
@@ -35,18 +38,31 @@ class SignsObserver : public engine::Observer {
     signs_->started(
         {progress.update, progress.epoch, progress.samples_seen, facts.total_updates, facts.updates_per_epoch, from_});
     if (first_) signs_->saved(*first_);
+    metrics_->started({progress.update, progress.epoch, progress.samples_seen, facts.total_updates});
   }
   void window(const engine::WindowSeen& seen) override {
     signs_->window(seen.report, seen.samples_seen, seen.data_wait);
+    metrics_->window(seen.report, seen.samples_seen, seen.dropped,
+                     {seen.data_wait, seen.times.forward, seen.times.backward, seen.times.update, seen.compute});
     if (!told_ && watcher_.asked() != nullptr) tell_signal();
   }
-  void evaluated(const EvalReport& report, bool best) override { signs_->evaluated(report, best); }
+  void evaluating() override { metrics_->evaluating(); }
+  void evaluated(const EvalReport& report, bool best) override {
+    metrics_->evaluated(report);
+    signs_->evaluated(report, best);
+  }
   void saved(const SaveReport& report) override {
     if (!told_ && watcher_.asked() != nullptr) tell_signal();
     signs_->saved(report);
   }
-  void out_of_memory(const OomReport& report) override { signs_->out_of_memory(report); }
-  void sample_skipped(const SampleFault& fault) override { signs_->sample_skipped(fault); }
+  void out_of_memory(const OomReport& report) override {
+    metrics_->out_of_memory(report);
+    signs_->out_of_memory(report);
+  }
+  void sample_skipped(const SampleFault& fault) override {
+    metrics_->sample_skipped();
+    signs_->sample_skipped(fault);
+  }
   /// The trainer speaks before the run has signs and its log a file: that is kept until then.
   void note(std::string_view sentence) override {
     signs_ ? signs_->note(sentence) : (void)early_.emplace_back(sentence);
@@ -55,9 +71,11 @@ class SignsObserver : public engine::Observer {
  private:
   void tell_signal() {
     told_ = true;
+    metrics_->stopping();
     signs_->signalled(*watcher_.asked());
   }
   telemetry::LifeSigns* signs_ = nullptr;
+  telemetry::RunMetrics* metrics_ = nullptr;
   base::RunLog& log_;
   const base::SignalWatcher& watcher_;
   std::string from_;

@@ -8,6 +8,7 @@
 #include "app/worker/assembly.hpp"
 #include "app/worker/best_start.hpp"
 #include "app/worker/commands.hpp"
+#include "app/worker/metering.hpp"
 #include "app/worker/observer.hpp"
 #include "app/worker/resumption.hpp"
 #include "app/worker/saver.hpp"
@@ -36,7 +37,11 @@ class Run {
         home_(assembly_.recipe().run.path("output")),
         saver_(frame.watcher, frame.log),
         stop_(frame.watcher),
-        observer_(frame.log, frame.watcher) {}
+        observer_(frame.log, frame.watcher) {
+    frame_.metrics = run_metrics(assembly_.recipe(), home_, frame_.log);
+    assembly_.report_to(*frame_.metrics);
+    metered_.attach(*frame_.metrics);
+  }
 
   int carry_out() {
     require_newest(line_);
@@ -54,9 +59,11 @@ class Run {
     const auto current = owned_->current();
     const bool raised =
         current.state == checkpoint::GenerationState::kFinished && target_raised(assembly_.recipe(), current);
+    const auto loading = std::chrono::steady_clock::now();
     Start start = choose_start(line_, current, raised, std::move(requested), warn(), accept());
     take_best_along(start, warn());
     if (start.state) trainer_->restore(start.state->state, true, start.state->path + "/state.json");
+    if (start.state) frame_.metrics->loaded(std::chrono::steady_clock::now() - loading);
     keep_best_if(start, trainer_->state());
     frame_.preparing = false;  // from here on a stop request is the trainer's
     open_generation(start, current);
@@ -109,7 +116,7 @@ class Run {
     assembly_.require_room();
     engine::TrainerParts parts = assembly_.parts();
     parts.observer = &observer_;
-    parts.saver = &saver_;
+    parts.saver = &metered_;
     parts.stop = &stop_;
     trainer_.emplace(std::move(parts));
   }
@@ -129,11 +136,14 @@ class Run {
     saver_.open({generation_.path, generation_.name, attempt, retention(assembly_.recipe())});
     const std::string from = start.state ? std::filesystem::path(start.state->path).filename().string() : "";
     for (const auto& note : saver_.store().clean(fresh ? "" : from)) frame_.log.warn(note);
+    frame_.metrics->identify(run_identity(assembly_.recipe(), generation_, attempt));
+    frame_.exporter = std::make_unique<telemetry::Exporter>(
+        *frame_.metrics, exporter_settings(assembly_.recipe(), generation_, frame_.log));
     open_signs(attempt);
     frame_.log.info(assembly_.recipe().run.string("name") + ": attempt " + std::to_string(attempt) + " in " +
                     generation_.path);
     if (!start.why.empty()) frame_.log.info(start.why);
-    observer_.attach(*frame_.signs, from, std::move(first));
+    observer_.attach(*frame_.signs, *frame_.metrics, from, std::move(first));
   }
 
   /// A generation stands with its recipe, a status and the state that it begins from, or not at all.
@@ -182,13 +192,14 @@ class Run {
     settings.every = assembly_.recipe().log.duration("every");
     settings.console = telemetry::console_mode(STDERR_FILENO, line_.quiet, line_.json_log, console_term());
     settings.log = &frame_.log;
+    settings.metrics_url = frame_.exporter->url();
     frame_.signs = std::make_unique<telemetry::LifeSigns>(std::move(settings));
   }
 
   int finish(const engine::Outcome& outcome) {
     if (outcome.code == ExitCode::kOk) saver_.write_final(trainer_->state(), outcome.progress.best_update);
     frame_.signs->recall(outcome.progress.best_update, outcome.progress.best_metric, outcome.last_eval);
-    frame_.signs->ended(outcome.code, outcome.reason);
+    frame_.end(outcome.code, outcome.reason);
     if (outcome.code == ExitCode::kOk && assembly_.recipe().run.has("keep_runs"))
       owned_->prune(static_cast<int>(assembly_.recipe().run.integer("keep_runs")));
     const SummaryFacts facts{assembly_.recipe(),
@@ -210,6 +221,7 @@ class Run {
   Assembly assembly_;
   std::string home_;
   StoreSaver saver_;
+  MeteredSaver metered_{saver_};
   WatchedStop stop_;
   SignsObserver observer_;
   std::optional<checkpoint::RunHome> owned_;

@@ -1,0 +1,80 @@
+// Free space is asked for when an exposition is made, on the thread that makes it.
+#include "app/worker/metering.hpp"
+
+#include <sys/statvfs.h>
+
+#include "base/listen_address.hpp"
+#include "device/device.hpp"
+#include "device/memory.hpp"
+
+namespace holdfast::app {
+namespace {
+
+std::int64_t bytes_of(const std::vector<base::TensorView>& tensors) {
+  std::int64_t sum = 0;
+  for (const auto& tensor : tensors) sum += static_cast<std::int64_t>(tensor.bytes.size());
+  return sum;
+}
+
+/// None for a figure that the system did not give.
+std::optional<std::int64_t> known(std::int64_t bytes) {
+  return bytes > 0 ? std::optional<std::int64_t>(bytes) : std::nullopt;
+}
+
+telemetry::MemoryReading read_memory(const std::string& home) {
+  const device::MemoryFigures figures = device::ProcessMemory().read();
+  telemetry::MemoryReading reading;
+  reading.resident = known(figures.resident_bytes);
+  reading.peak_resident = known(figures.peak_resident_bytes);
+  struct statvfs info {};
+  if (statvfs(home.c_str(), &info) == 0)
+    reading.filesystem_free = static_cast<std::int64_t>(info.f_bavail) * static_cast<std::int64_t>(info.f_frsize);
+  return reading;
+}
+
+}  // namespace
+
+std::unique_ptr<telemetry::RunMetrics> run_metrics(const spec::Recipe& recipe, const std::string& home,
+                                                   base::RunLog& log) {
+  telemetry::RunMetricsSettings settings;
+  settings.run = recipe.run.string("name");
+  settings.memory = [home] { return read_memory(home); };
+  settings.warn = [&log](std::string_view sentence) { log.warn(sentence); };
+  return std::make_unique<telemetry::RunMetrics>(std::move(settings));
+}
+
+telemetry::RunIdentity run_identity(const spec::Recipe& recipe, const checkpoint::Generation& generation, int attempt) {
+  telemetry::RunIdentity identity;
+  identity.run_id = generation.name;
+  identity.device = device::select(recipe.run.string("device")).str();
+  for (const auto& strategy : recipe.strategies)
+    identity.strategies += (identity.strategies.empty() ? "" : ",") + strategy.plugin;
+  identity.version = HOLDFAST_VERSION;
+  identity.libtorch = HOLDFAST_TORCH_VERSION;
+  identity.attempt = attempt;
+  return identity;
+}
+
+telemetry::ExporterSettings exporter_settings(const spec::Recipe& recipe, const checkpoint::Generation& generation,
+                                              base::RunLog& log) {
+  telemetry::ExporterSettings settings;
+  settings.folder = generation.path;
+  if (recipe.metrics.has("listen"))
+    settings.listen = base::parse_listen_address(recipe.metrics.string("listen")).address;
+  settings.log = &log;
+  return settings;
+}
+
+SaveReport MeteredSaver::save(const base::StateView& state, const Request& request) {
+  metrics_->saving();
+  try {
+    SaveReport report = saver_.save(state, request);
+    metrics_->saved(bytes_of(state.model) + bytes_of(state.optimizer));
+    return report;
+  } catch (const Error& failure) {
+    metrics_->save_failed(failure.code());
+    throw;
+  }
+}
+
+}  // namespace holdfast::app

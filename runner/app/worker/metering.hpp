@@ -1,0 +1,36 @@
+// A run's figures for telemetry: what they are made from here, and the saver that is timed on its way to the store.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/log.hpp"
+#include "checkpoint/home.hpp"
+#include "engine/trainer.hpp"
+#include "spec/recipe.hpp"
+#include "telemetry/metrics/exporter.hpp"
+#include "telemetry/metrics/run_metrics.hpp"
+
+namespace holdfast::app {
+
+/// The metrics of a run of this recipe; `home` is where free space is asked for. `log` outlives them.
+std::unique_ptr<telemetry::RunMetrics> run_metrics(const spec::Recipe& recipe, const std::string& home,
+                                                   base::RunLog& log);
+telemetry::RunIdentity run_identity(const spec::Recipe& recipe, const checkpoint::Generation& generation, int attempt);
+telemetry::ExporterSettings exporter_settings(const spec::Recipe& recipe, const checkpoint::Generation& generation,
+                                              base::RunLog& log);
+
+/// Tells how long each save took and which failed, and hands everything on.
+class MeteredSaver : public engine::Saver {
+ public:
+  explicit MeteredSaver(engine::Saver& saver) : saver_(saver) {}
+  /// Before the first save.
+  void attach(telemetry::RunMetrics& metrics) { metrics_ = &metrics; }
+  SaveReport save(const base::StateView& state, const Request& request) override;
+
+ private:
+  engine::Saver& saver_;
+  telemetry::RunMetrics* metrics_ = nullptr;
+};
+
+}  // namespace holdfast::app

@@ -1,0 +1,125 @@
+// A family has its row here from the moment that something feeds it, never before.
+#include "telemetry/catalogue.hpp"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+namespace holdfast::telemetry {
+namespace {
+
+constexpr std::array kUpdateBuckets = {1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05,
+                                       0.1,  0.25,   0.5,  1.0,  2.5,    5.0,  10.0, 30.0,  60.0};
+constexpr std::array kCheckpointBuckets = {0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0};
+
+constexpr auto kCounter = MetricType::kCounter;
+constexpr auto kGauge = MetricType::kGauge;
+constexpr auto kHistogram = MetricType::kHistogram;
+constexpr auto kFromStart = Appears::kFromStart;
+constexpr auto kOnceKnown = Appears::kOnceKnown;
+constexpr auto kAtEnd = Appears::kAtEnd;
+
+constexpr std::array kMetrics = {
+    // identity and outcome
+    MetricInfo{"holdfast_build_info", kGauge, "", "version libtorch", kFromStart, "What trains; always 1."},
+    MetricInfo{"holdfast_run_info", kGauge, "", "run_id device strategies", kFromStart,
+               "What is trained: generation, device, strategies; always 1."},
+    MetricInfo{"holdfast_run_attempt", kGauge, "", "", kFromStart, "Number of this attempt at the generation, from 1."},
+    MetricInfo{"holdfast_run_state", kGauge, "", "state", kFromStart,
+               "1 for the state that the run is in, 0 for others."},
+    MetricInfo{"holdfast_run_start_timestamp_seconds", kGauge, "seconds", "", kFromStart,
+               "When this process began to train, Unix time."},
+    MetricInfo{"holdfast_run_end_timestamp_seconds", kGauge, "seconds", "", kAtEnd,
+               "When this process ended, Unix time."},
+    MetricInfo{"holdfast_run_last_success_timestamp_seconds", kGauge, "seconds", "", kAtEnd,
+               "When the target was reached, Unix time; only after success."},
+    MetricInfo{"holdfast_run_last_duration_seconds", kGauge, "seconds", "", kAtEnd,
+               "Time from the start to the end of this process."},
+    MetricInfo{"holdfast_run_last_exit_code", kGauge, "", "", kAtEnd, "Exit code of this process."},
+    // progress
+    MetricInfo{"holdfast_updates_total", kCounter, "", "", kFromStart, "Optimizer updates applied by this process."},
+    MetricInfo{"holdfast_epochs_total", kCounter, "", "", kFromStart, "Epochs completed by this process."},
+    MetricInfo{"holdfast_samples_total", kCounter, "", "", kFromStart, "Training samples consumed by this process."},
+    MetricInfo{"holdfast_run_update", kGauge, "", "", kFromStart,
+               "Updates applied since the run began, over all attempts."},
+    MetricInfo{"holdfast_run_epoch", kGauge, "", "", kFromStart, "Epochs completed since the run began."},
+    MetricInfo{"holdfast_target_updates", kGauge, "", "", kFromStart, "Updates at which the run is finished."},
+    MetricInfo{"holdfast_last_update_timestamp_seconds", kGauge, "seconds", "", kOnceKnown,
+               "When the last window ended, Unix time."},
+    MetricInfo{"holdfast_update_duration_seconds", kHistogram, "seconds", "phase", kFromStart,
+               "Time of a window: waiting for its data, and computing it.", kUpdateBuckets},
+    MetricInfo{"holdfast_stage_seconds_total", kCounter, "seconds", "stage", kFromStart,
+               "Time that the training thread spent in each stage; what lies between stages is not counted."},
+    // quality
+    MetricInfo{"holdfast_train_loss", kGauge, "", "", kOnceKnown,
+               "Mean loss over the units of the last applied window."},
+    MetricInfo{"holdfast_grad_norm", kGauge, "", "", kOnceKnown, "Norm of the last applied gradient, before clipping."},
+    MetricInfo{"holdfast_learning_rate", kGauge, "", "", kOnceKnown, "Learning rate of the last window."},
+    MetricInfo{"holdfast_eval_metric", kGauge, "", "metric", kOnceKnown, "Scores of the last evaluation."},
+    MetricInfo{"holdfast_nonfinite_total", kCounter, "", "kind", kFromStart,
+               "Windows dropped because the loss or a gradient was not finite."},
+    MetricInfo{"holdfast_skipped_updates_total", kCounter, "", "reason", kFromStart,
+               "Windows that became no update, by reason."},
+    MetricInfo{"holdfast_skipped_samples_total", kCounter, "", "", kFromStart, "Corrupt samples left out."},
+    // memory
+    MetricInfo{"holdfast_memory_resident_bytes", kGauge, "bytes", "", kFromStart, "Resident memory of the process."},
+    MetricInfo{"holdfast_memory_peak_resident_bytes", kGauge, "bytes", "", kFromStart,
+               "Largest resident memory of the process so far."},
+    MetricInfo{"holdfast_oom_events_total", kCounter, "", "phase", kFromStart, "Times that memory ran out, by phase."},
+    // checkpoints
+    MetricInfo{"holdfast_checkpoint_last_success_timestamp_seconds", kGauge, "seconds", "", kOnceKnown,
+               "When the last checkpoint was complete, Unix time."},
+    MetricInfo{"holdfast_checkpoint_duration_seconds", kHistogram, "seconds", "op", kFromStart,
+               "Time to write a checkpoint, or to find, verify and load one.", kCheckpointBuckets},
+    MetricInfo{"holdfast_checkpoint_size_bytes", kGauge, "bytes", "", kOnceKnown,
+               "Bytes of the tensors in the last checkpoint."},
+    MetricInfo{"holdfast_checkpoint_failures_total", kCounter, "", "reason", kFromStart,
+               "Checkpoints that could not be written, by reason."},
+    MetricInfo{"holdfast_checkpoint_filesystem_free_bytes", kGauge, "bytes", "", kFromStart,
+               "Free bytes of the file system that holds the run."},
+    // components
+    MetricInfo{"holdfast_component_value", kGauge, "", "component name", kOnceKnown,
+               "A figure that a plugin's component reports under a name of its own."},
+};
+
+constexpr std::array<std::string_view, 7> kStates = {"pending",   "running", "checkpointing", "stopping",
+                                                     "succeeded", "failed",  "preempted"};
+constexpr std::array<std::string_view, 2> kPhases = {"data", "compute"};
+constexpr std::array<std::string_view, 6> kStages = {"data",      "forward",    "backward",
+                                                     "optimizer", "evaluation", "checkpoint"};
+constexpr std::array<std::string_view, 2> kKinds = {"loss", "gradient"};
+constexpr std::array<std::string_view, 3> kDrops = {"nonfinite", "vetoed", "empty"};
+constexpr std::array<std::string_view, 4> kOomPhases = {"micro-batch", "forward", "backward", "update"};
+constexpr std::array<std::string_view, 2> kOperations = {"save", "load"};
+constexpr std::array<std::string_view, 4> kFailures = {"create", "io", "permission", "other"};
+
+struct LabelValues {
+  std::string_view metric, label;
+  std::span<const std::string_view> values;
+};
+constexpr std::array kLabels = {LabelValues{"holdfast_run_state", "state", kStates},
+                                LabelValues{"holdfast_update_duration_seconds", "phase", kPhases},
+                                LabelValues{"holdfast_stage_seconds_total", "stage", kStages},
+                                LabelValues{"holdfast_nonfinite_total", "kind", kKinds},
+                                LabelValues{"holdfast_skipped_updates_total", "reason", kDrops},
+                                LabelValues{"holdfast_oom_events_total", "phase", kOomPhases},
+                                LabelValues{"holdfast_checkpoint_duration_seconds", "op", kOperations},
+                                LabelValues{"holdfast_checkpoint_failures_total", "reason", kFailures}};
+
+}  // namespace
+
+std::span<const MetricInfo> catalogue() { return kMetrics; }
+
+const MetricInfo& metric(std::string_view name) {
+  const auto found = std::ranges::find(kMetrics, name, &MetricInfo::name);
+  if (found == kMetrics.end()) throw std::logic_error("no metric '" + std::string(name) + "' in the catalogue");
+  return *found;
+}
+
+std::span<const std::string_view> label_values(std::string_view metric, std::string_view label) {
+  for (const LabelValues& row : kLabels)
+    if (row.metric == metric && row.label == label) return row.values;
+  return {};
+}
+
+}  // namespace holdfast::telemetry

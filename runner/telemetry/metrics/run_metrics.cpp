@@ -1,0 +1,228 @@
+// Values that change with a window are set where they change; memory and the state are put in when a text is made.
+#include "telemetry/metrics/run_metrics.hpp"
+
+#include <prometheus/text_serializer.h>
+
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <mutex>
+
+#include "base/text.hpp"
+#include "telemetry/catalogue.hpp"
+#include "telemetry/metrics/component_gauges.hpp"
+#include "telemetry/metrics/family.hpp"
+
+namespace holdfast::telemetry {
+namespace {
+
+double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
+double bytes(std::int64_t count) { return static_cast<double>(count); }
+
+std::string_view failure_reason(ExitCode code) {
+  if (code == ExitCode::kCannotCreate) return "create";
+  if (code == ExitCode::kIoError) return "io";
+  return code == ExitCode::kPermission ? "permission" : "other";
+}
+
+std::string_view final_state(ExitCode code) {
+  if (code == ExitCode::kOk) return "succeeded";
+  return code == ExitCode::kStoppedAfterSave ? "preempted" : "failed";
+}
+
+}  // namespace
+
+struct RunMetrics::Impl {
+  explicit Impl(RunMetricsSettings given)
+      : settings(std::move(given)),
+        clock(settings.clock ? *settings.clock : base::Clock::real()),
+        families(registry, settings.run),
+        components(families, kMostComponentSeries, settings.warn) {
+    start_timestamp.Set(unix_now());
+  }
+
+  [[nodiscard]] double unix_now() const {
+    return std::chrono::duration<double>(clock.wall().time_since_epoch()).count();
+  }
+  void enter(std::string_view name) {
+    if (!over) state.store(name.data());
+  }
+  /// The state while training goes on: a stop that was asked for shows until the end.
+  void resume() { enter(stop_asked ? kStopping : kRunning); }
+  void sample();
+
+  // Literals, so that the state is one pointer that any thread can read.
+  static constexpr std::string_view kPending = "pending", kRunning = "running", kCheckpointing = "checkpointing",
+                                    kStopping = "stopping";
+
+  RunMetricsSettings settings;
+  const base::Clock& clock;
+  prometheus::Registry registry;
+  Families families;
+  ComponentGauges components;
+  std::mutex making;  ///< one text at a time; never taken while training
+  std::atomic<const char*> state{kPending.data()};
+  bool stop_asked = false, over = false;
+  std::int64_t samples_seen = 0;
+  std::chrono::nanoseconds began = clock.monotonic(), phase_began{};
+
+  std::map<std::string, prometheus::Gauge*, std::less<>> states = families.gauges("holdfast_run_state", "state");
+  prometheus::Gauge& start_timestamp = families.gauge("holdfast_run_start_timestamp_seconds");
+  prometheus::Counter& updates = families.counter("holdfast_updates_total");
+  prometheus::Counter& epochs = families.counter("holdfast_epochs_total");
+  prometheus::Counter& samples = families.counter("holdfast_samples_total");
+  prometheus::Gauge& run_update = families.gauge("holdfast_run_update");
+  prometheus::Gauge& run_epoch = families.gauge("holdfast_run_epoch");
+  prometheus::Gauge& target = families.gauge("holdfast_target_updates");
+  prometheus::Histogram& data_duration = families.histogram("holdfast_update_duration_seconds", {{"phase", "data"}});
+  prometheus::Histogram& compute_duration =
+      families.histogram("holdfast_update_duration_seconds", {{"phase", "compute"}});
+  std::map<std::string, prometheus::Counter*, std::less<>> stages =
+      families.counters("holdfast_stage_seconds_total", "stage");
+  prometheus::Counter &data = *stages.at("data"), &forward = *stages.at("forward"), &backward = *stages.at("backward"),
+                      &optimizer = *stages.at("optimizer"), &evaluation = *stages.at("evaluation"),
+                      &checkpoint = *stages.at("checkpoint");
+  std::map<std::string, prometheus::Counter*, std::less<>> nonfinite =
+      families.counters("holdfast_nonfinite_total", "kind");
+  std::map<std::string, prometheus::Counter*, std::less<>> skipped =
+      families.counters("holdfast_skipped_updates_total", "reason");
+  prometheus::Counter& skipped_samples = families.counter("holdfast_skipped_samples_total");
+  std::map<std::string, prometheus::Counter*, std::less<>> oom =
+      families.counters("holdfast_oom_events_total", "phase");
+  prometheus::Histogram& save_duration = families.histogram("holdfast_checkpoint_duration_seconds", {{"op", "save"}});
+  prometheus::Histogram& load_duration = families.histogram("holdfast_checkpoint_duration_seconds", {{"op", "load"}});
+  std::map<std::string, prometheus::Counter*, std::less<>> save_failures =
+      families.counters("holdfast_checkpoint_failures_total", "reason");
+  // Made when there is something to tell.
+  prometheus::Gauge *last_update = nullptr, *loss = nullptr, *grad_norm = nullptr, *learning_rate = nullptr;
+
+  void set(prometheus::Gauge*& gauge, std::string_view name, double value) {
+    if (!gauge) gauge = &families.gauge(name);
+    gauge->Set(value);
+  }
+};
+
+RunMetrics::RunMetrics(RunMetricsSettings settings) : impl_(std::make_unique<Impl>(std::move(settings))) {}
+RunMetrics::~RunMetrics() = default;
+
+void RunMetrics::identify(const RunIdentity& identity) {
+  auto& families = impl_->families;
+  families.gauge("holdfast_build_info", {{"version", identity.version}, {"libtorch", identity.libtorch}}).Set(1);
+  families
+      .gauge("holdfast_run_info", {{"run_id", label_text(identity.run_id)},
+                                   {"device", label_text(identity.device)},
+                                   {"strategies", label_text(identity.strategies)}})
+      .Set(1);
+  families.gauge("holdfast_run_attempt").Set(identity.attempt);
+}
+
+void RunMetrics::started(const StartPosition& at) {
+  impl_->samples_seen = at.samples_seen;
+  impl_->run_update.Set(static_cast<double>(at.update));
+  impl_->run_epoch.Set(static_cast<double>(at.epoch));
+  impl_->target.Set(static_cast<double>(at.target_updates));
+  impl_->resume();
+}
+
+void RunMetrics::window(const WindowReport& report, std::int64_t samples_seen, std::string_view dropped,
+                        const StageTimes& times) {
+  Impl& to = *impl_;
+  to.samples.Increment(static_cast<double>(samples_seen - to.samples_seen));
+  to.samples_seen = samples_seen;
+  if (report.epoch_end) {
+    to.epochs.Increment();
+    to.run_epoch.Set(static_cast<double>(report.epoch + 1));
+  }
+  to.data_duration.Observe(seconds(times.data));
+  to.compute_duration.Observe(seconds(times.compute));
+  to.data.Increment(seconds(times.data));
+  to.forward.Increment(seconds(times.forward));
+  to.backward.Increment(seconds(times.backward));
+  to.optimizer.Increment(seconds(times.optimizer));
+  to.set(to.last_update, "holdfast_last_update_timestamp_seconds", to.unix_now());
+  to.set(to.learning_rate, "holdfast_learning_rate", report.learning_rate);
+  if (report.applied) {
+    to.updates.Increment();
+    to.run_update.Set(static_cast<double>(report.update));
+    to.set(to.loss, "holdfast_train_loss", report.loss);
+    if (report.grad_norm >= 0) to.set(to.grad_norm, "holdfast_grad_norm", report.grad_norm);
+    return;
+  }
+  if (const auto reason = to.skipped.find(dropped); reason != to.skipped.end()) reason->second->Increment();
+  if (dropped == "nonfinite") to.nonfinite.at(std::isfinite(report.loss) ? "gradient" : "loss")->Increment();
+}
+
+void RunMetrics::evaluating() { impl_->phase_began = impl_->clock.monotonic(); }
+
+void RunMetrics::evaluated(const EvalReport& report) {
+  impl_->evaluation.Increment(seconds(impl_->clock.monotonic() - impl_->phase_began));
+  for (const auto& [name, value] : report.scores)
+    impl_->families.gauge("holdfast_eval_metric", {{"metric", label_text(name)}}).Set(value);
+}
+
+void RunMetrics::saving() {
+  impl_->phase_began = impl_->clock.monotonic();
+  impl_->enter(Impl::kCheckpointing);
+}
+
+void RunMetrics::saved(std::int64_t size) {
+  const double took = seconds(impl_->clock.monotonic() - impl_->phase_began);
+  impl_->save_duration.Observe(took);
+  impl_->checkpoint.Increment(took);
+  impl_->families.gauge("holdfast_checkpoint_last_success_timestamp_seconds").Set(impl_->unix_now());
+  impl_->families.gauge("holdfast_checkpoint_size_bytes").Set(bytes(size));
+  impl_->resume();
+}
+
+void RunMetrics::save_failed(ExitCode code) {
+  impl_->checkpoint.Increment(seconds(impl_->clock.monotonic() - impl_->phase_began));
+  impl_->save_failures.at(std::string(failure_reason(code)))->Increment();
+  impl_->resume();
+}
+
+void RunMetrics::loaded(Duration took) { impl_->load_duration.Observe(seconds(took)); }
+
+void RunMetrics::out_of_memory(const OomReport& report) {
+  if (const auto phase = impl_->oom.find(report.phase); phase != impl_->oom.end()) phase->second->Increment();
+}
+
+void RunMetrics::sample_skipped() { impl_->skipped_samples.Increment(); }
+
+void RunMetrics::stopping() {
+  impl_->stop_asked = true;
+  impl_->resume();
+}
+
+void RunMetrics::ended(ExitCode code) {
+  Impl& to = *impl_;
+  if (to.over) return;
+  to.enter(final_state(code));
+  to.over = true;
+  to.families.gauge("holdfast_run_end_timestamp_seconds").Set(to.unix_now());
+  to.families.gauge("holdfast_run_last_duration_seconds").Set(seconds(to.clock.monotonic() - to.began));
+  to.families.gauge("holdfast_run_last_exit_code").Set(static_cast<double>(code));
+  if (code == ExitCode::kOk) to.families.gauge("holdfast_run_last_success_timestamp_seconds").Set(to.unix_now());
+}
+
+Metrics& RunMetrics::component(const std::string& table) { return impl_->components.of(table); }
+
+void RunMetrics::Impl::sample() {
+  const std::string_view now = state.load();
+  for (const auto& [name, gauge] : states) gauge->Set(name == now ? 1 : 0);
+  if (!settings.memory) return;
+  const MemoryReading reading = settings.memory();
+  const std::array<std::pair<const char*, std::optional<std::int64_t>>, 3> figures = {
+      {{"holdfast_memory_resident_bytes", reading.resident},
+       {"holdfast_memory_peak_resident_bytes", reading.peak_resident},
+       {"holdfast_checkpoint_filesystem_free_bytes", reading.filesystem_free}}};
+  for (const auto& [name, value] : figures)
+    if (value) families.gauge(name).Set(bytes(*value));
+}
+
+std::string RunMetrics::text() {
+  const std::lock_guard lock(impl_->making);
+  impl_->sample();
+  return prometheus::TextSerializer().Serialize(impl_->registry.Collect());
+}
+
+}  // namespace holdfast::telemetry

@@ -1,0 +1,92 @@
+// The figures of one run as Prometheus metrics: handles looked up once, a few atomic additions a window. Torch-free;
+// knows neither who serves the text nor where it is written. Owner of prometheus-cpp, which no header shows.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "holdfast/component.hpp"
+#include "holdfast/hook.hpp"
+
+namespace holdfast::telemetry {
+
+/// Bytes. A figure that cannot be told is absent, and its series with it.
+struct MemoryReading {
+  std::optional<std::int64_t> resident, peak_resident;  ///< of the process
+  std::optional<std::int64_t> filesystem_free;          ///< where checkpoints go
+};
+
+struct RunMetricsSettings {
+  std::string run;                                  ///< label `run` of every series; any bytes
+  std::function<MemoryReading()> memory = {};       ///< read for each exposition, on that thread; may be empty
+  std::function<void(std::string_view)> warn = {};  ///< any thread; may be empty
+  const base::Clock* clock = nullptr;               ///< null: the machine's
+};
+
+struct RunIdentity {
+  std::string run_id;      ///< the generation's name
+  std::string device;      ///< "cpu"
+  std::string strategies;  ///< names joined by commas
+  std::string version, libtorch;
+  int attempt = 1;
+};
+
+struct StartPosition {
+  std::int64_t update = 0, epoch = 0, samples_seen = 0, target_updates = 0;
+};
+
+/// Time of the stages of one window.
+struct StageTimes {
+  Duration data{}, forward{}, backward{}, optimizer{}, compute{};  ///< compute: all but data
+};
+
+/// A series bound of plugins' gauges: further names are dropped, and told once.
+inline constexpr int kMostComponentSeries = 100;
+
+/// text() and the components' gauges: any thread. All else: the training thread. Never throws but for want of memory.
+/// window() waits for no other thread but while the figures of one histogram are copied; calls that begin a new series
+/// may wait while those of the registry are (some 100 us), never while a text is written or sent.
+class RunMetrics {
+ public:
+  explicit RunMetrics(RunMetricsSettings settings);
+  ~RunMetrics();
+  RunMetrics(const RunMetrics&) = delete;
+  RunMetrics& operator=(const RunMetrics&) = delete;
+
+  void identify(const RunIdentity& identity);
+  void started(const StartPosition& at);
+  /// `dropped`: why it was not applied, one of the catalogue's reasons. Under a microsecond.
+  void window(const WindowReport& report, std::int64_t samples_seen, std::string_view dropped, const StageTimes& times);
+  void evaluating();
+  void evaluated(const EvalReport& report);
+  void saving();
+  void saved(std::int64_t bytes);
+  void save_failed(ExitCode code);
+  /// A checkpoint was found, verified and loaded.
+  void loaded(Duration took);
+  void out_of_memory(const OomReport& report);
+  void sample_skipped();
+  void stopping();
+  /// The last word; later calls do nothing.
+  void ended(ExitCode code);
+
+  /// Gauges of one component, exported as holdfast_component_value. Lives as long as this object. Any bytes are taken
+  /// as names: they are made valid UTF-8 and cut at 200 bytes.
+  Metrics& component(const std::string& table);
+
+  /// The exposition, text format 0.0.4.
+  [[nodiscard]] std::string text();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace holdfast::telemetry
