@@ -20,7 +20,7 @@ def fetch(url):
         return answer.headers["Content-Type"], answer.read().decode()
 
 
-def value(families, name, **labels):
+def value(families, name, /, **labels):
     """The value of the one sample of this name whose labels hold these."""
     family = name
     while family not in families and "_" in family:
