@@ -40,7 +40,6 @@ StepPlan compose(const std::vector<NamedStrategy>& strategies, std::int64_t batc
   check_built(plan.precision, "a reduced precision");
   check_built(plan.recompute, "recomputed segments");
   check_built(plan.offload, "offloaded segments");
-  check_built(plan.optimizer_placement, "another place for the optimizer's state");
   const auto& micro = plan.micro_batch_size;
   if (micro.value < 0 || micro.value > batch_size)
     refuse("plan.micro_batch_size",

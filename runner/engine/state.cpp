@@ -22,7 +22,8 @@ base::StateView Trainer::Impl::state() {
   if (parts.eval && eval_data_.empty()) eval_data_ = parts.eval->fingerprint();
   saved.eval_data = eval_data_;
   saved.hooks = evaluation_pending_ ? hooks_before_evaluation_ : hook_states();
-  for (const auto& [table, strategy] : parts.strategies) saved.strategies.emplace_back(table, strategy->state());
+  for (const auto& [table, strategy] : parts.strategies)  // one without state leaves no trace: it may come and go
+    if (std::string text = strategy->state(); text != "{}") saved.strategies.emplace_back(table, std::move(text));
   view.progress_json = to_json(saved);
   view.identity_json = identity();
   view.extra_json = to_json(SavedExtra{progress.oom_retries, goals_of(parts.settings), choices()});

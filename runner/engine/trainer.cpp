@@ -8,6 +8,7 @@
 
 #include "engine/agreement.hpp"
 #include "engine/composition.hpp"
+#include "engine/placement.hpp"
 #include "engine/trainer_impl.hpp"
 #include "optim/adamw.hpp"
 #include "optim/sgd.hpp"
@@ -65,6 +66,7 @@ Trainer::Impl::Impl(TrainerParts trainer_parts)
       hooks(parts.hooks),
       loader(*parts.train, train_loader(parts.settings)),
       step(parts, plan, parameters, *optimizer) {
+  place_moments(*optimizer, plan.optimizer_placement.value, parameters.front().tensor.device());
   const auto& settings = parts.settings;
   if (parts.eval) require_agreement(parts.train->facts(), parts.eval->facts());
   total_updates = settings.updates ? *settings.updates : *settings.epochs * loader.plan().windows_per_epoch();

@@ -33,6 +33,11 @@ at::Tensor alongside(const at::Tensor& gradient, const at::Tensor& parameter, co
   return gradient.as_strided(parameter.sizes(), parameter.strides());
 }
 
+/// Beside the parameter: the same device, and the allocator that serves the thread now.
+at::Tensor zeros(at::IntArrayRef sizes, at::IntArrayRef strides, at::TensorOptions options) {
+  return at::empty_strided(sizes, strides, options).zero_();
+}
+
 [[noreturn]] void mismatch(const std::string& what) {
   throw Error(ExitCode::kBadRecipe, "optimizer.state_mismatch", "optimizer", what,
               "resume with the optimizer of the saved run, or start a new run");
@@ -42,7 +47,7 @@ at::Tensor alongside(const at::Tensor& gradient, const at::Tensor& parameter, co
 
 Optimizer::Optimizer(const NamedTensors& parameters, std::vector<MomentSpec> moments, double weight_decay,
                      bool decay_vectors)
-    : specs_(std::move(moments)), groups_{Group{weight_decay}, Group{0.0}} {
+    : source_(zeros), specs_(std::move(moments)), groups_{Group{weight_decay}, Group{0.0}} {
   for (const auto& [name, tensor] : parameters) {
     if (!tensor.requires_grad()) continue;
     if (!tensor.is_non_overlapping_and_dense())
@@ -59,13 +64,31 @@ Optimizer::Optimizer(const NamedTensors& parameters, std::vector<MomentSpec> mom
   }
 }
 
-void Optimizer::make_moments(Slot& slot) const {
-  if (!slot.moments.empty()) return;
-  std::vector<at::Tensor> made;  // all or nothing: a failure half-way must leave the slot as it was
+std::vector<at::Tensor> Optimizer::new_moments(const Slot& slot, const MomentSource& source) const {
+  const at::TensorOptions options = slot.parameter.options().requires_grad(false);
+  std::vector<at::Tensor> made;
   for (const auto& spec : specs_)
-    made.push_back(spec.scalar ? at::zeros({}, slot.parameter.options().dtype(at::kFloat).requires_grad(false))
-                               : at::zeros_like(slot.parameter.detach()));
-  slot.moments = std::move(made);
+    made.push_back(spec.scalar ? source({}, {}, options.dtype(at::kFloat))
+                               : source(slot.parameter.sizes(), slot.parameter.strides(), options));
+  return made;
+}
+
+// All or nothing: a failure half-way leaves the slot as it was.
+void Optimizer::make_moments(Slot& slot) const {
+  if (slot.moments.empty()) slot.moments = new_moments(slot, source_);
+}
+
+void Optimizer::place_moments(MomentSource source) {
+  std::vector<std::vector<at::Tensor>> moved(slots_.size());
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].moments.empty()) continue;
+    moved[i] = new_moments(slots_[i], source);
+    for (std::size_t k = 0; k < moved[i].size(); ++k) moved[i][k].copy_(slots_[i].moments[k]);
+  }
+  for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].moments.swap(moved[i]);
+  for (auto& group : groups_)  // they hold the moments of the last update
+    for (auto& list : group.moments) list.clear();
+  source_ = std::move(source);
 }
 
 void Optimizer::prepare() {

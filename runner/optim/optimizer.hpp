@@ -3,12 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "holdfast/tensor.hpp"
 
 namespace holdfast::optim {
+
+/// Makes a tensor of zeros where moments shall live. May throw what an allocator throws.
+using MomentSource = std::function<at::Tensor(at::IntArrayRef sizes, at::IntArrayRef strides, at::TensorOptions)>;
 
 /// One update is prepare() and then commit(). All that may fail happens in prepare; commit allocates nothing and cannot
 /// leave half an update behind. One thread.
@@ -23,6 +27,9 @@ class Optimizer {
   void prepare();
   /// Applies what prepare took, and lets go of the gradients.
   void commit(double learning_rate);
+  /// From now on moments come from `source`; those that are there move to it, bit for bit. When it throws, every moment
+  /// is where it was. Not between prepare() and commit().
+  void place_moments(MomentSource source);
   /// Moments and step counts by name ("net.0.weight.exp_avg"); shares memory with the optimizer.
   NamedTensors state();
   /// Copies a saved state in. Throws Error 78 when names, dtypes or shapes differ from state().
@@ -54,7 +61,10 @@ class Optimizer {
     std::size_t group;
     std::vector<at::Tensor> moments;  ///< empty until the first update or state()
   };
+  [[nodiscard]] std::vector<at::Tensor> new_moments(const Slot& slot, const MomentSource& source) const;
   void make_moments(Slot& slot) const;
+
+  MomentSource source_;
 
   std::vector<MomentSpec> specs_;
   std::vector<Slot> slots_;
