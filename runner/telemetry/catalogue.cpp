@@ -65,6 +65,14 @@ constexpr std::array kMetrics = {
     MetricInfo{"holdfast_memory_resident_bytes", kGauge, "bytes", "", kFromStart, "Resident memory of the process."},
     MetricInfo{"holdfast_memory_peak_resident_bytes", kGauge, "bytes", "", kFromStart,
                "Largest resident memory of the process so far."},
+    MetricInfo{"holdfast_memory_allocated_bytes", kGauge, "bytes", "domain", kFromStart,
+               "Bytes that tensors of a memory domain asked for and hold; what meets the budget."},
+    MetricInfo{"holdfast_memory_reserved_bytes", kGauge, "bytes", "domain", kFromStart,
+               "Bytes that a memory domain took from the system: allocated, rounding, and kept for reuse."},
+    MetricInfo{"holdfast_memory_peak_allocated_bytes", kGauge, "bytes", "domain", kFromStart,
+               "Largest allocated bytes of a memory domain so far."},
+    MetricInfo{"holdfast_memory_budget_bytes", kGauge, "bytes", "domain", kOnceKnown,
+               "Limit of a memory domain's allocated bytes; only where the recipe sets one."},
     MetricInfo{"holdfast_oom_events_total", kCounter, "", "phase", kFromStart, "Times that memory ran out, by phase."},
     // checkpoints
     MetricInfo{"holdfast_checkpoint_last_success_timestamp_seconds", kGauge, "seconds", "", kOnceKnown,
@@ -89,6 +97,7 @@ constexpr std::array<std::string_view, 6> kStages = {"data",      "forward",    
                                                      "optimizer", "evaluation", "checkpoint"};
 constexpr std::array<std::string_view, 2> kKinds = {"loss", "gradient"};
 constexpr std::array<std::string_view, 3> kDrops = {"nonfinite", "vetoed", "empty"};
+constexpr std::array<std::string_view, 2> kDomains = {"device", "host"};
 constexpr std::array<std::string_view, 4> kOomPhases = {"micro-batch", "forward", "backward", "update"};
 constexpr std::array<std::string_view, 2> kOperations = {"save", "load"};
 constexpr std::array<std::string_view, 4> kFailures = {"create", "io", "permission", "other"};
@@ -102,6 +111,10 @@ constexpr std::array kLabels = {LabelValues{"holdfast_run_state", "state", kStat
                                 LabelValues{"holdfast_stage_seconds_total", "stage", kStages},
                                 LabelValues{"holdfast_nonfinite_total", "kind", kKinds},
                                 LabelValues{"holdfast_skipped_updates_total", "reason", kDrops},
+                                LabelValues{"holdfast_memory_allocated_bytes", "domain", kDomains},
+                                LabelValues{"holdfast_memory_reserved_bytes", "domain", kDomains},
+                                LabelValues{"holdfast_memory_peak_allocated_bytes", "domain", kDomains},
+                                LabelValues{"holdfast_memory_budget_bytes", "domain", kDomains},
                                 LabelValues{"holdfast_oom_events_total", "phase", kOomPhases},
                                 LabelValues{"holdfast_checkpoint_duration_seconds", "op", kOperations},
                                 LabelValues{"holdfast_checkpoint_failures_total", "reason", kFailures}};

@@ -86,10 +86,14 @@ class Metrics(Case):
         self.assertNotIn("holdfast_run_last_success_timestamp_seconds", last)
 
     def test_a_finished_run_exports_every_metric_of_the_catalogue(self):
-        recipe = self.recipe(target="updates = 30", more='[hook.fault]\naction = "gauge"\nat = 3\n')
+        recipe = self.recipe(target="updates = 30", more='[hook.fault]\naction = "gauge"\nat = 3\n'
+                             '[memory]\ndevice_budget = "1GiB"\n')
         self.holdfast("run", recipe)
         home = self.folder / "runs/digits"
         families = self.check(self.prom(home))
+        self.assertEqual(value(families, "holdfast_memory_budget_bytes", domain="device"), 1 << 30)
+        self.assertGreater(value(families, "holdfast_memory_peak_allocated_bytes", domain="device"), 40_000)
+        self.assertGreater(value(families, "holdfast_memory_peak_allocated_bytes", domain="host"), 4_000)
         self.assertEqual(set(self.catalogue()) - set(families), set())
         status = self.status(home)
         self.assertEqual(value(families, "holdfast_run_update"), 30)

@@ -62,7 +62,11 @@ void live(RunMetrics& metrics, base::FakeClock& clock) {
 
 TEST_CASE("what happened is told, in Prometheus' units, with counters of this process and gauges of the run") {
   base::FakeClock clock(base::WallTime{1000s});
-  RunMetrics metrics({"r", [] { return MemoryReading{100, 200, 300}; }, {}, &clock});
+  RunMetrics metrics(
+      {"r",
+       [] { return MemoryReading{100, 200, 300, DomainReading{10, 20, 15, 40}, DomainReading{1, 2, 3, 0}}; },
+       {},
+       &clock});
   live(metrics, clock);
   const auto text = read_exposition(metrics.text());
   const auto stage = [&](const char* name) {
@@ -96,6 +100,14 @@ TEST_CASE("what happened is told, in Prometheus' units, with counters of this pr
   CHECK(text.only("holdfast_memory_resident_bytes") == 100);
   CHECK(text.only("holdfast_memory_peak_resident_bytes") == 200);
   CHECK(text.only("holdfast_checkpoint_filesystem_free_bytes") == 300);
+  const auto memory = [&](const char* what, const char* domain) {
+    return text.value("holdfast_memory_" + std::string(what) + "_bytes", {{"run", "r"}, {"domain", domain}});
+  };
+  CHECK(memory("allocated", "device") == 10);
+  CHECK(memory("reserved", "device") == 20);
+  CHECK(memory("peak_allocated", "device") == 15);
+  CHECK(memory("allocated", "host") == 1);
+  CHECK(text.only("holdfast_memory_budget_bytes") == 40);
   CHECK(text.only("holdfast_checkpoint_size_bytes") == 1000);
   CHECK(text.only("holdfast_checkpoint_last_success_timestamp_seconds") == 1006);
   CHECK(text.value("holdfast_checkpoint_failures_total", {{"run", "r"}, {"reason", "io"}}) == 1);
@@ -157,7 +169,7 @@ TEST_CASE("exactly one state is 1, from pending to the end") {
 
 TEST_CASE("a run that did everything exports every metric of the catalogue and nothing else") {
   base::FakeClock clock;
-  RunMetrics metrics({"r", [] { return MemoryReading{1, 2, 3}; }, {}, &clock});
+  RunMetrics metrics({"r", [] { return MemoryReading{1, 2, 3, DomainReading{1, 1, 1, 1}, {}}; }, {}, &clock});
   live(metrics, clock);
   metrics.ended(ExitCode::kOk);
   const auto text = read_exposition(metrics.text());
@@ -174,7 +186,7 @@ TEST_CASE("a run that did everything exports every metric of the catalogue and n
 }
 
 TEST_CASE("series known in advance are there from the start, at 0; what has not happened is absent") {
-  RunMetrics metrics({"r", [] { return MemoryReading{1, 2, 3}; }});
+  RunMetrics metrics({"r", [] { return MemoryReading{1, 2, 3, DomainReading{}, {}}; }});
   metrics.identify({});
   const auto text = read_exposition(metrics.text());
   for (const MetricInfo& info : catalogue()) {
@@ -186,7 +198,7 @@ TEST_CASE("series known in advance are there from the start, at 0; what has not 
 }
 
 TEST_CASE("a figure of memory that cannot be told has no series") {
-  RunMetrics metrics({"r", [] { return MemoryReading{5, {}, {}}; }});
+  RunMetrics metrics({"r", [] { return MemoryReading{5, {}, {}, {}, {}}; }});
   const auto text = read_exposition(metrics.text());
   CHECK(text.only("holdfast_memory_resident_bytes") == 5);
   CHECK(text.families.count("holdfast_memory_peak_resident_bytes") == 0);
@@ -234,7 +246,7 @@ TEST_CASE("C95: numbers have a decimal point whatever the locale") {
   };
   const std::locale before = std::locale::global(std::locale(std::locale::classic(), new Comma));
   base::FakeClock clock(base::WallTime{1234567s + 500ms});
-  RunMetrics metrics({"r", [] { return MemoryReading{1234567, 0, 0}; }, {}, &clock});
+  RunMetrics metrics({"r", [] { return MemoryReading{1234567, 0, 0, {}, {}}; }, {}, &clock});
   metrics.started({1234567, 0, 0, 0});
   const std::string text = metrics.text(), json = catalogue_json();
   std::locale::global(before);
@@ -273,7 +285,7 @@ TEST_CASE("components may report a bounded number of figures, and the bound is t
 }
 
 TEST_CASE("texts are made while windows end and components report, on many threads") {
-  RunMetrics metrics({"r", [] { return MemoryReading{1, 2, 3}; }});
+  RunMetrics metrics({"r", [] { return MemoryReading{1, 2, 3, {}, {}}; }});
   std::atomic<bool> done{false};
   std::vector<std::thread> threads;
   for (int t = 0; t < 2; ++t)

@@ -5,6 +5,7 @@
 
 #include "base/listen_address.hpp"
 #include "device/device.hpp"
+#include "device/domain_pool.hpp"
 #include "device/memory.hpp"
 
 namespace holdfast::app {
@@ -21,11 +22,18 @@ std::optional<std::int64_t> known(std::int64_t bytes) {
   return bytes > 0 ? std::optional<std::int64_t>(bytes) : std::nullopt;
 }
 
+telemetry::DomainReading domain_reading(device::Domain domain) {
+  const device::MemoryReading figures = device::pool_of(domain).reading();
+  return {figures.allocated, figures.reserved, figures.peak, figures.budget};
+}
+
 telemetry::MemoryReading read_memory(const std::string& home) {
   const device::MemoryFigures figures = device::ProcessMemory().read();
   telemetry::MemoryReading reading;
   reading.resident = known(figures.resident_bytes);
   reading.peak_resident = known(figures.peak_resident_bytes);
+  reading.device = domain_reading(device::Domain::kDevice);
+  reading.host = domain_reading(device::Domain::kHost);
   struct statvfs info {};
   if (statvfs(home.c_str(), &info) == 0)
     reading.filesystem_free = static_cast<std::int64_t>(info.f_bavail) * static_cast<std::int64_t>(info.f_frsize);

@@ -50,6 +50,7 @@ struct RunMetrics::Impl {
   /// The state while training goes on: a stop that was asked for shows until the end.
   void resume() { enter(stop_asked ? kStopping : kRunning); }
   void sample();
+  void sample(std::string_view domain, const std::optional<DomainReading>& reading);
 
   // Literals, so that the state is one pointer that any thread can read.
   static constexpr std::string_view kPending = "pending", kRunning = "running", kCheckpointing = "checkpointing",
@@ -217,6 +218,19 @@ void RunMetrics::Impl::sample() {
        {"holdfast_checkpoint_filesystem_free_bytes", reading.filesystem_free}}};
   for (const auto& [name, value] : figures)
     if (value) families.gauge(name).Set(bytes(*value));
+  sample("device", reading.device);
+  sample("host", reading.host);
+}
+
+void RunMetrics::Impl::sample(std::string_view domain, const std::optional<DomainReading>& reading) {
+  if (!reading) return;
+  const auto set = [&](const char* name, std::int64_t value) {
+    families.gauge(name, {{"domain", domain}}).Set(bytes(value));
+  };
+  set("holdfast_memory_allocated_bytes", reading->allocated);
+  set("holdfast_memory_reserved_bytes", reading->reserved);
+  set("holdfast_memory_peak_allocated_bytes", reading->peak);
+  if (reading->budget > 0) set("holdfast_memory_budget_bytes", reading->budget);
 }
 
 std::string RunMetrics::text() {

@@ -17,10 +17,16 @@
 
 namespace holdfast::telemetry {
 
+/// Bytes of one memory domain; `budget` 0: none.
+struct DomainReading {
+  std::int64_t allocated = 0, reserved = 0, peak = 0, budget = 0;
+};
+
 /// Bytes. A figure that cannot be told is absent, and its series with it.
 struct MemoryReading {
   std::optional<std::int64_t> resident, peak_resident;  ///< of the process
   std::optional<std::int64_t> filesystem_free;          ///< where checkpoints go
+  std::optional<DomainReading> device, host;
 };
 
 struct RunMetricsSettings {
