@@ -52,7 +52,8 @@ struct WindowReport {
   double weight = 0;      ///< units
   double grad_norm = -1;  ///< before clipping; -1 where it was not computed
   double learning_rate = 0;
-  Duration now{};  ///< monotonic time since the process began training
+  double loss_scale = 0;  ///< that the window was computed with; 0 where the loss was not scaled
+  Duration now{};         ///< monotonic time since the process began training
 };
 
 struct EvalReport {

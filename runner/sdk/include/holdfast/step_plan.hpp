@@ -22,12 +22,23 @@ struct PlanField {
 enum class Precision { kFull, kBfloat16, kFloat16 };
 enum class Placement { kDevice, kHost };
 
+/// How the loss is scaled under fp16, where small gradients vanish and large ones overflow. A window with a gradient
+/// that is not finite is dropped and the scale multiplied by backoff_factor; growth_interval applied windows in a row
+/// multiply it by growth_factor. Other precisions do not scale.
+struct LossScaling {
+  double init_scale = 65536, growth_factor = 2, backoff_factor = 0.5;
+  double min_scale = 1, max_scale = 16777216;
+  std::int64_t growth_interval = 2000;
+};
+
 struct StepPlan {
-  PlanField<std::int64_t> micro_batch_size;       ///< samples; 0: the whole window in one micro-batch
-  PlanField<Precision> precision;                 ///< arithmetic of forward and loss
-  PlanField<std::vector<std::string>> recompute;  ///< segment name patterns recomputed in backward
-  PlanField<std::vector<std::string>> offload;    ///< segment name patterns whose saved tensors go to the host
-  PlanField<Placement> optimizer_placement;       ///< where the moments live
+  PlanField<std::int64_t> micro_batch_size;        ///< samples; 0: the whole window in one micro-batch
+  PlanField<Precision> precision;                  ///< arithmetic of forward and loss
+  PlanField<std::vector<std::string>> recompute;   ///< segment name patterns recomputed in backward
+  PlanField<std::vector<std::string>> offload;     ///< segment name patterns whose saved tensors go to the host
+  PlanField<Placement> optimizer_placement;        ///< where the moments live
+  PlanField<LossScaling> loss_scaling;             ///< of kFloat16
+  PlanField<std::int64_t> full_precision_updates;  ///< the first updates of a run that ignore `precision`
 };
 
 struct PlanConflict {
@@ -49,6 +60,8 @@ class HOLDFAST_VISIBLE PlanEditor {
   void recompute(std::vector<std::string> patterns) { claim("recompute", plan_.recompute, std::move(patterns)); }
   void offload(std::vector<std::string> patterns) { claim("offload", plan_.offload, std::move(patterns)); }
   void optimizer_placement(Placement p) { claim("optimizer_placement", plan_.optimizer_placement, p); }
+  void loss_scaling(LossScaling s) { claim("loss_scaling", plan_.loss_scaling, s); }
+  void full_precision_updates(std::int64_t n) { claim("full_precision_updates", plan_.full_precision_updates, n); }
 
  private:
   template <class T>
