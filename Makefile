@@ -46,9 +46,10 @@ format: ## format every C++ file with the pinned clang-format
 tidy: ## clang-tidy on the half without LibTorch
 	@$(SETUP)/tidy.sh
 
-docs: build ## write anew what the command generates: the schema and the recipe reference
+docs: build ## write anew what the command generates: the schema, the recipe reference, the list of metrics
 	@HOLDFAST_PLUGIN_PATH= build/release/holdfast schema >schemas/run.schema.json
 	@HOLDFAST_PLUGIN_PATH= build/release/holdfast schema --markdown >runner/docs/recipe.md
+	@build/release/holdfast metrics --list --markdown >runner/docs/metrics.md
 
 data: ## fetch MNIST into data/mnist and a text into data/text
 	@$(SETUP)/data.sh
