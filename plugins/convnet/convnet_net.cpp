@@ -101,7 +101,7 @@ at::Tensor ConvnetNet::forward(const at::Tensor& input, Segments& segments) {
   // Not contiguous(): one channel is contiguous in both orders, and its strides would choose the slow one.
   x = x.to(x.options(), /*non_blocking=*/false, /*copy=*/false, at::MemoryFormat::ChannelsLast);
   for (std::size_t i = 0; i < blocks_.size(); ++i)
-    x = segments.run(segment_names_[i], [&](const at::Tensor& in) { return blocks_[i]->forward(in); }, x);
+    x = segments.run(segment_names_[i], [this, i](const at::Tensor& in) { return blocks_[i]->forward(in); }, x);
   return classify(shape_.head == ConvnetHead::kAverage ? x.mean({2, 3}) : x.flatten(1));
 }
 

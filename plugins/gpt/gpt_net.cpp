@@ -98,7 +98,7 @@ at::Tensor GptNet::forward(const at::Tensor& tokens, Segments& segments) {
   const at::Tensor places = position_->weight.narrow(0, 0, tokens.size(1));
   at::Tensor x = dropped(token_->forward(tokens) + places, shape_.dropout, is_training());
   for (std::size_t i = 0; i < blocks_.size(); ++i)
-    x = segments.run(segment_names_[i], [&](const at::Tensor& in) { return blocks_[i]->forward(in); }, x);
+    x = segments.run(segment_names_[i], [this, i](const at::Tensor& in) { return blocks_[i]->forward(in); }, x);
   return at::linear(norm_->forward(x), shape_.tied ? token_->weight : head_->weight);
 }
 

@@ -77,7 +77,7 @@ at::Tensor MlpNet::forward(const at::Tensor& input, Segments& segments) {
   for (std::size_t i = 0; i < segment_names_.size(); ++i)
     x = segments.run(
         segment_names_[i],
-        [&](const at::Tensor& in) {
+        [this, i, drop](const at::Tensor& in) {
           at::Tensor out = activate(layers_[i]->forward(in));
           return drop ? at::dropout(out, shape_.dropout, true) : out;
         },

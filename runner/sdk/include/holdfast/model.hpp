@@ -21,16 +21,20 @@ class HOLDFAST_VISIBLE Segments {
  public:
   using Function = std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>&)>;
   virtual ~Segments() = default;
-  /// `fn` must be repeatable: same inputs, same number and shapes of tensors. Names are unique within a forward.
+  /// `fn` must be repeatable: same inputs, same tensors. So it draws random numbers from LibTorch's default generators
+  /// alone, depends on no counter and changes no input. It may be kept and called again in the backward pass, after
+  /// forward() has returned: it captures by value (`this` included), never a local by reference; batch and model live
+  /// long enough. Names are unique within a forward. Segments may lie inside segments.
   virtual std::vector<at::Tensor> run_list(std::string_view name, const Function& fn,
                                            std::vector<at::Tensor> inputs) = 0;
   /// True when `run_list` would do more than call `fn`; lets the common case skip the type erasure.
   [[nodiscard]] virtual bool active() const = 0;
   /// One tensor in, one out: the usual block.
   template <class F>
-  at::Tensor run(std::string_view name, F&& fn, const at::Tensor& input) {
+  at::Tensor run(std::string_view name, F fn, const at::Tensor& input) {
     if (!active()) return fn(input);
-    return run_list(name, [&fn](const std::vector<at::Tensor>& in) { return std::vector<at::Tensor>{fn(in[0])}; },
+    return run_list(name,
+                    [fn](const std::vector<at::Tensor>& in) mutable { return std::vector<at::Tensor>{fn(in[0])}; },
                     {input})[0];
   }
 };

@@ -39,6 +39,7 @@ struct StepPlan {
   PlanField<Placement> optimizer_placement;        ///< where the moments live
   PlanField<LossScaling> loss_scaling;             ///< of kFloat16
   PlanField<std::int64_t> full_precision_updates;  ///< the first updates of a run that ignore `precision`
+  PlanField<std::int64_t> offload_min_bytes;       ///< smaller saved tensors stay on the device
 };
 
 struct PlanConflict {
@@ -58,20 +59,23 @@ class HOLDFAST_VISIBLE PlanEditor {
   void micro_batch_size(std::int64_t samples) { claim("micro_batch_size", plan_.micro_batch_size, samples); }
   void precision(Precision p) { claim("precision", plan_.precision, p); }
   void recompute(std::vector<std::string> patterns) { claim("recompute", plan_.recompute, std::move(patterns)); }
-  void offload(std::vector<std::string> patterns) { claim("offload", plan_.offload, std::move(patterns)); }
+  void offload(std::vector<std::string> patterns, std::int64_t min_bytes = 0) {
+    if (claim("offload", plan_.offload, std::move(patterns))) plan_.offload_min_bytes = {min_bytes, owner_};
+  }
   void optimizer_placement(Placement p) { claim("optimizer_placement", plan_.optimizer_placement, p); }
   void loss_scaling(LossScaling s) { claim("loss_scaling", plan_.loss_scaling, s); }
   void full_precision_updates(std::int64_t n) { claim("full_precision_updates", plan_.full_precision_updates, n); }
 
  private:
   template <class T>
-  void claim(const char* name, PlanField<T>& field, T value) {
+  bool claim(const char* name, PlanField<T>& field, T value) {
     if (field.owner != "default" && field.owner != owner_) {
       conflicts_.push_back({name, field.owner, owner_});
-      return;
+      return false;
     }
     field.value = std::move(value);
     field.owner = owner_;
+    return true;
   }
   StepPlan& plan_;
   std::string owner_;
