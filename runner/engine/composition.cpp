@@ -37,7 +37,6 @@ StepPlan compose(const std::vector<NamedStrategy>& strategies, std::int64_t batc
     strategy->edit(editor);
   }
   check_conflicts(conflicts);
-  check_built(plan.precision, "a reduced precision");
   check_built(plan.recompute, "recomputed segments");
   check_built(plan.offload, "offloaded segments");
   const auto& micro = plan.micro_batch_size;

@@ -1,8 +1,11 @@
 // The edge of a window: the only place where a run is evaluated, saved or ended.
 #include <torch/torch.h>
 
+#include <algorithm>
+
 #include "device/memory.hpp"
 #include "engine/evaluation.hpp"
+#include "engine/precision.hpp"
 #include "engine/trainer_impl.hpp"
 
 namespace holdfast::engine {
@@ -68,7 +71,8 @@ std::optional<std::vector<std::pair<std::string, double>>> Trainer::Impl::evalua
   const EvaluationSettings settings{{"dataset.eval", s.eval_batch_size, s.shuffle_eval, s.drop_last_eval, s.seed,
                                      s.loader_threads, s.prefetch_batches},
                                     s.seed,
-                                    progress.update};
+                                    progress.update,
+                                    autocast_dtype(precision_at(plan, std::max<std::int64_t>(progress.update, 1)))};
   return engine::evaluate(
       model, *parts.eval, settings, [&](LoadedWindow& loaded) { settle(loaded, "dataset.eval"); }, stop);
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/plugin_guard.hpp"
+#include "device/autocast.hpp"
 #include "device/out_of_memory.hpp"
 #include "device/random.hpp"
 #include "engine/segments.hpp"
@@ -32,12 +33,19 @@ struct Totals {
   Scores scores;
 };
 
-void add_batch(Model& model, const Batch& batch, Totals& totals) {
-  const base::PluginCallScope running("model", "evaluation");
+Outputs add_loss(Model& model, const Batch& batch, std::optional<at::ScalarType> dtype, Totals& totals) {
+  const at::DeviceType device = batch.fields.empty() ? at::kCPU : batch.fields.front().tensor.device().type();
+  const device::AutocastScope reduced(device, {dtype});
   PlainSegments segments;
-  totals.weight += weigh(model, {&batch, 1}, "dataset.eval");  // first: it refuses what the kernels would choke on
-  const Outputs outputs = model.forward(batch, segments);
+  Outputs outputs = model.forward(batch, segments);
   totals.loss += model.loss(outputs, batch).item<double>();
+  return outputs;
+}
+
+void add_batch(Model& model, const Batch& batch, std::optional<at::ScalarType> dtype, Totals& totals) {
+  const base::PluginCallScope running("model", "evaluation");
+  totals.weight += weigh(model, {&batch, 1}, "dataset.eval");  // first: it refuses what the kernels would choke on
+  const Outputs outputs = add_loss(model, batch, dtype, totals);
   model.score(outputs, batch, totals.scores);
 }
 
@@ -78,7 +86,7 @@ std::optional<std::vector<std::pair<std::string, double>>> evaluate(Model& model
     if (loaded.batch.samples.empty()) continue;
     device::seed_generators(settings.seed, settings.update, loaded.batch.samples.front().index);
     try {
-      add_batch(model, split(loaded.batch, 0).front(), totals);
+      add_batch(model, split(loaded.batch, 0).front(), settings.dtype, totals);
     } catch (const std::exception& failure) {
       rethrow_named(failure, loaded.window.number);
     }

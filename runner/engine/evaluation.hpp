@@ -17,7 +17,8 @@ namespace holdfast::engine {
 struct EvaluationSettings {
   LoaderSettings loader;
   std::uint64_t seed = 0;
-  std::int64_t update = 0;  ///< applied updates, for seeding and reports
+  std::int64_t update = 0;                ///< applied updates, for seeding and reports
+  std::optional<at::ScalarType> dtype{};  ///< that autocast computes forward and loss in; none: off
 };
 
 /// Scores over the whole data set, "loss" (mean over units) first. Each module's own training flag and the grad mode

@@ -59,6 +59,12 @@ void check_progress(const SavedProgress& saved, const data::WindowPlan& plan, co
               "what " + std::to_string(at.window) + " windows hold, less skipped samples");
   check.range("best_update", at.best_update, 0, at.update, "no later than the saved update");
   check.range("evals_without_improvement", at.evals_without_improvement, 0, at.window, "at most one a window");
+  if (const auto& scale = saved.loss_scale) {
+    check.range("loss_scale_applied", scale->applied_in_a_row, 0, at.update, "no more than applied updates");
+    check.range("loss_scale_skipped", scale->skipped, 0, at.skipped_windows, "no more than skipped windows");
+    check.range("loss_scale_at_floor", scale->skipped_at_floor, 0, scale->skipped,
+                "no more than windows skipped by the scale");
+  }
   check.range("last_eval_update", saved.last_eval_update, -1, at.update, "no later than the saved update");
 }
 

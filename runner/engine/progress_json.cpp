@@ -27,6 +27,9 @@ constexpr Counter kCounters[] = {
     {"evals_without_improvement", &Progress::evals_without_improvement},
 };
 
+constexpr const char *kScale = "loss_scale", *kScaleApplied = "loss_scale_applied",
+                     *kScaleSkipped = "loss_scale_skipped", *kScaleAtFloor = "loss_scale_at_floor";
+
 json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
 /// Fields of a stranger's object, each of one kind.
@@ -48,6 +51,12 @@ class Fields {
     if (value.is_null()) return std::nullopt;
     if (!value.is_number()) refuse(name, value, "a number or null");
     return value.get<double>();
+  }
+  [[nodiscard]] std::optional<LossScaleState> loss_scale_or_absent() const {
+    if (!object_.contains(kScale)) return std::nullopt;
+    const json& value = get(kScale);
+    if (!value.is_number() || !(value.get<double>() > 0)) refuse(kScale, value, "a number above 0");
+    return LossScaleState{value.get<double>(), integer(kScaleApplied), integer(kScaleSkipped), integer(kScaleAtFloor)};
   }
   [[nodiscard]] bool flag_or_absent(const char* name) const {
     if (!object_.contains(name)) return false;
@@ -130,6 +139,12 @@ std::string to_json(const SavedProgress& saved) {
   for (const auto& [name, value] : saved.last_eval) object["last_eval"].push_back(json::array({name, number(value)}));
   if (saved.evaluation_pending) object["evaluation_pending"] = true;  // only then: other digests stay as they are
   object["eval_data"] = saved.eval_data;
+  if (const auto& at = saved.loss_scale) {
+    object[kScale] = at->scale;
+    object[kScaleApplied] = at->applied_in_a_row;
+    object[kScaleSkipped] = at->skipped;
+    object[kScaleAtFloor] = at->skipped_at_floor;
+  }
   object["hooks"] = states(saved.hooks);
   object["strategies"] = states(saved.strategies);
   return object.dump();
@@ -175,6 +190,7 @@ SavedProgress progress_from_json(const std::string& text, const std::string& whe
   saved.last_eval = fields.scores("last_eval");
   saved.evaluation_pending = fields.flag_or_absent("evaluation_pending");
   saved.eval_data = fields.text("eval_data");
+  saved.loss_scale = fields.loss_scale_or_absent();
   saved.hooks = fields.states("hooks");
   saved.strategies = fields.states("strategies");
   return saved;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/loss_scale.hpp"
 #include "engine/trainer.hpp"
 
 namespace holdfast::engine {
@@ -18,6 +19,7 @@ struct SavedProgress {
   std::string eval_data;                                   ///< fingerprint; best metrics of other data mean nothing
   std::vector<std::pair<std::string, std::string>> hooks;  ///< table, JSON object
   std::vector<std::pair<std::string, std::string>> strategies;  ///< table, JSON object
+  std::optional<LossScaleState> loss_scale{};                   ///< of runs in fp16
 };
 
 /// By which metric the best and the early stop were judged: "loss:min", "none". Empty: not known.

@@ -127,6 +127,10 @@ void Trainer::Impl::settle(LoadedWindow& loaded, const std::string& table) {
 
 WindowReport Trainer::Impl::account(const LoadedWindow& loaded, const StepResult& result, double learning_rate) {
   const bool applied = result.fate == Fate::kApplied;
+  const std::int64_t number = progress.update + 1;  // that the window was computed as
+  WindowReport report;
+  report.loss_scale = loss_scale.scales(number) ? loss_scale.at(number) : 0;
+  if (applied) loss_scale.applied(number);
   progress.update += applied;
   progress.no_op_windows += result.fate == Fate::kEmpty;
   progress.skipped_windows += result.fate == Fate::kNonFinite || result.fate == Fate::kVetoed;
@@ -135,10 +139,10 @@ WindowReport Trainer::Impl::account(const LoadedWindow& loaded, const StepResult
   progress.samples_seen += static_cast<std::int64_t>(loaded.batch.samples.size());
   fruitless_windows_ = applied ? 0 : fruitless_windows_ + 1;
   if (result.fate == Fate::kNonFinite)
-    observer.note("window " + std::to_string(progress.window) + " was dropped: its loss or a gradient is not finite");
+    observer.note("window " + std::to_string(progress.window) + " was dropped: its loss or a gradient is not finite" +
+                  loss_scale.overflowed(number));
   if (result.fate == Fate::kVetoed)
     observer.note("window " + std::to_string(progress.window) + " was dropped: " + result.judge + " judged against it");
-  WindowReport report;
   report.update = progress.update;
   report.window = progress.window;
   report.epoch = loaded.window.epoch;
@@ -160,6 +164,7 @@ bool Trainer::Impl::finished() const {
 
 // A target in updates would never come if no window can be applied.
 void Trainer::Impl::check_fruitful() const {
+  loss_scale.check_floor(progress.update);
   constexpr std::int64_t kPatience = 1000;
   if (fruitless_windows_ < std::max(kPatience, loader.plan().windows_per_epoch())) return;
   throw Error(ExitCode::kDiverged, "run.fruitless", "update " + std::to_string(progress.update),

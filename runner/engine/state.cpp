@@ -21,6 +21,7 @@ base::StateView Trainer::Impl::state() {
   SavedProgress saved{progress, last_eval_update, last_eval, evaluation_pending_, {}, {}, {}};
   if (parts.eval && eval_data_.empty()) eval_data_ = parts.eval->fingerprint();
   saved.eval_data = eval_data_;
+  saved.loss_scale = loss_scale.state();
   saved.hooks = evaluation_pending_ ? hooks_before_evaluation_ : hook_states();
   for (const auto& [table, strategy] : parts.strategies)  // one without state leaves no trace: it may come and go
     if (std::string text = strategy->state(); text != "{}") saved.strategies.emplace_back(table, std::move(text));
@@ -54,6 +55,7 @@ void Trainer::Impl::restore(const base::StateView& saved, bool saved_here, const
     saved_window_ = progress.window;
     saved_pending_ = evaluation_pending_;
   }
+  loss_scale.restore(read.loss_scale);
   hooks_before_evaluation_ = read.hooks;
   restore_components(read, extra.choices, where);
   forget_other_metric(read.eval_data);

@@ -6,11 +6,13 @@
 #include <cmath>
 
 #include "base/plugin_guard.hpp"
+#include "device/autocast.hpp"
 #include "device/domain.hpp"
 #include "device/out_of_memory.hpp"
 #include "device/phase_memory.hpp"
 #include "device/random.hpp"
 #include "engine/lap.hpp"
+#include "engine/precision.hpp"
 #include "engine/segments.hpp"
 #include "engine/weighing.hpp"
 
@@ -32,15 +34,18 @@ const char* name_of(Phase phase) {
 
 }  // namespace
 
-Step::Step(const TrainerParts& parts, const StepPlan& plan, NamedTensors parameters, optim::Optimizer& optimizer)
+Step::Step(const TrainerParts& parts, const StepPlan& plan, const LossScale& loss_scale, NamedTensors parameters,
+           optim::Optimizer& optimizer)
     : model_(*parts.model),
       parts_(parts),
       plan_(plan),
+      loss_scale_(loss_scale),
       optimizer_(optimizer),
       phases_(parts.strategies),
       gradients_(parameters),
       buffers_(parts.model->buffers()),
-      split_(parameters.empty() ? at::Device(at::kCPU) : parameters.front().tensor.device()) {
+      split_(parameters.empty() ? at::Device(at::kCPU) : parameters.front().tensor.device()),
+      device_(parameters.empty() ? at::Device(at::kCPU) : parameters.front().tensor.device()) {
   for (const auto& named : parts.strategies) {
     if (named.strategy->transforms_loss()) transformers_.push_back(named);
     if (named.strategy->judges_gradients()) judges_.push_back(named);
@@ -64,7 +69,7 @@ StepResult Step::attempt(const Batch& window, const UpdateInfo& update) {
     Lap lap;
     const at::Tensor loss = forward(batch);
     result.times.forward += lap();
-    backward(loss, 1.0 / result.weight);
+    backward(loss, loss_scale_.at(update.number) / result.weight);
     result.times.backward += lap();
     loss_sum = loss_sum.defined() ? loss_sum + loss.detach() : loss.detach();
     ++place_.micro_batch;
@@ -74,6 +79,7 @@ StepResult Step::attempt(const Batch& window, const UpdateInfo& update) {
   const device::PhaseMemory::Scope measured(parts_.phase_memory, "update");
   const auto update_scopes = enter(Phase::kUpdate);
   Lap lap;
+  gradients_.divide(loss_scale_.at(update.number));
   const auto gradient = gradients_.measure();
   result.loss = loss_sum.item<double>() / result.weight;  // the one read of a number from the device
   result.grad_norm = gradient.norm;
@@ -99,12 +105,15 @@ at::Tensor Step::forward(const Batch& batch) {
   const device::PhaseMemory::Scope measured(parts_.phase_memory, "forward");
   const auto scopes = enter(Phase::kForward);
   const base::PluginCallScope running("model", "forward");
+  const device::AutocastScope reduced(device_.type(), {autocast_dtype(precision_at(plan_, place_.update))});
   PlainSegments segments;
   at::Tensor loss = model_.loss(model_.forward(batch, segments), batch);
   for (const auto& named : transformers_) loss = named.strategy->transform_loss(std::move(loss), place_);
   if (!loss.defined() || loss.numel() != 1 || !loss.requires_grad())
     throw Error(ExitCode::kBug, "model.loss", "model", "loss() must give one number that depends on a parameter",
                 "sum over the units of the batch, and check that a parameter requires a gradient");
+  if (loss.scalar_type() == at::kHalf || loss.scalar_type() == at::kBFloat16)
+    loss = loss.to(at::kFloat);  // holds S / W
   return loss.dim() == 0 ? loss : loss.reshape({});
 }
 

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "engine/loss_scale.hpp"
 #include "engine/phases.hpp"
 #include "engine/snapshot.hpp"
 #include "engine/split.hpp"
@@ -44,7 +45,8 @@ struct UpdateInfo {
 class Step {
  public:
   /// References must outlive the step. `parameters` are those that train, each once.
-  Step(const TrainerParts& parts, const StepPlan& plan, NamedTensors parameters, optim::Optimizer& optimizer);
+  Step(const TrainerParts& parts, const StepPlan& plan, const LossScale& loss_scale, NamedTensors parameters,
+       optim::Optimizer& optimizer);
 
   /// Computes the update. Whatever happens, parameters, buffers and moments are those of before or those of after.
   /// Returns a report when the device's memory ran out; no exception is alive then. Throws Error: as plugins threw it,
@@ -65,11 +67,13 @@ class Step {
   Model& model_;
   const TrainerParts& parts_;
   const StepPlan& plan_;
+  const LossScale& loss_scale_;
   optim::Optimizer& optimizer_;
   Phases phases_;
   optim::Gradients gradients_;
   Snapshot buffers_;
   Split split_;
+  at::Device device_;  ///< of the parameters
   std::vector<NamedStrategy> transformers_, judges_;
   at::Tensor scale_;  ///< gradient of the sum handed to backward: S / W
   double scale_value_ = 0;

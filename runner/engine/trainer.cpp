@@ -9,6 +9,7 @@
 #include "engine/agreement.hpp"
 #include "engine/composition.hpp"
 #include "engine/placement.hpp"
+#include "engine/precision.hpp"
 #include "engine/trainer_impl.hpp"
 #include "optim/adamw.hpp"
 #include "optim/sgd.hpp"
@@ -59,13 +60,15 @@ Trainer::Impl::Impl(TrainerParts trainer_parts)
       observer(parts.observer ? *parts.observer : silent),
       model(*parts.model),
       plan(compose(parts.strategies, parts.settings.batch_size)),
+      loss_scale(plan),
       tensors(model_tensors(model)),
       parameters(trained_parameters(model)),
       optimizer(make_optimizer(parts.settings.optimizer, parameters)),
       ladder(parts.on_oom),
       hooks(parts.hooks),
       loader(*parts.train, train_loader(parts.settings)),
-      step(parts, plan, parameters, *optimizer) {
+      step(parts, plan, loss_scale, parameters, *optimizer) {
+  require_precision();
   place_moments(*optimizer, plan.optimizer_placement.value, parameters.front().tensor.device());
   const auto& settings = parts.settings;
   if (parts.eval) require_agreement(parts.train->facts(), parts.eval->facts());
@@ -80,6 +83,13 @@ Trainer::Impl::Impl(TrainerParts trainer_parts)
   if (settings.early_stop && !parts.eval)
     throw Error(ExitCode::kBadRecipe, "early_stop.no_eval", "train.early_stop",
                 "there is no [dataset.eval] to judge by", "add an eval data set or remove train.early_stop");
+}
+
+void Trainer::Impl::require_precision() {
+  const device::MachineArithmetic machine(parameters.front().tensor.device());
+  const device::Arithmetic& arithmetic = parts.arithmetic ? *parts.arithmetic : machine;
+  require_arithmetic(plan, arithmetic);
+  if (const std::string slow = slow_arithmetic(plan, arithmetic); !slow.empty()) observer.warn(slow);
 }
 
 Trainer::Trainer(TrainerParts parts) : impl_(std::make_unique<Impl>(std::move(parts))) {}

@@ -19,8 +19,9 @@
 #include "plan/settings.hpp"
 
 namespace holdfast::device {
+class Arithmetic;
 class PhaseMemory;
-}
+}  // namespace holdfast::device
 
 namespace holdfast::engine {
 
@@ -64,6 +65,8 @@ class Observer {
   virtual void out_of_memory(const OomReport&) {}
   virtual void sample_skipped(const SampleFault&) {}
   virtual void note(std::string_view /*sentence*/) {}
+  /// As note(), of what the user should change.
+  virtual void warn(std::string_view sentence) { note(sentence); }
 };
 
 /// Where snapshots go. Implemented with checkpoint::Store by the worker, in memory by tests.
@@ -109,7 +112,8 @@ struct TrainerParts {
   bool stop_on_save_error = false;
   /// Keys of the recipe with their texts ("optimizer.lr", "0.001"), saved to tell on resume what changed.
   std::vector<std::pair<std::string, std::string>> choices;
-  device::PhaseMemory* phase_memory = nullptr;  ///< records forward, backward and update; may be null
+  const device::Arithmetic* arithmetic = nullptr;  ///< of the device; null: this machine's
+  device::PhaseMemory* phase_memory = nullptr;     ///< records forward, backward and update; may be null
 };
 
 struct Outcome {

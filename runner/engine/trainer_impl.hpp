@@ -13,6 +13,7 @@
 #include "engine/hooks.hpp"
 #include "engine/ladder.hpp"
 #include "engine/loader.hpp"
+#include "engine/loss_scale.hpp"
 #include "engine/progress_json.hpp"
 #include "engine/ranking.hpp"
 #include "engine/step.hpp"
@@ -43,6 +44,7 @@ struct Trainer::Impl {
   Observer& observer;
   Model& model;
   StepPlan plan;
+  LossScale loss_scale;
   NamedTensors tensors;     ///< parameters, then buffers: what is saved as the model
   NamedTensors parameters;  ///< those that train, each once
   std::unique_ptr<optim::Optimizer> optimizer;
@@ -62,6 +64,7 @@ struct Trainer::Impl {
   std::optional<Outcome> window();
   StepResult train(const Batch& batch, double learning_rate);
   void recover(OomReport& report);
+  void require_precision();
   void settle(LoadedWindow& loaded, const std::string& table);
   WindowReport account(const LoadedWindow& loaded, const StepResult& result, double learning_rate);
   std::optional<Outcome> edge(const WindowReport& report);

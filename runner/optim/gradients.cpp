@@ -91,6 +91,12 @@ Gradients::Measure Gradients::measure() {
   return {std::isfinite(total), std::sqrt(total)};
 }
 
+void Gradients::divide(double scale) {
+  if (scale == 1) return;
+  for (const auto& [name, parameter] : parameters_)
+    if (parameter.grad().defined()) parameter.grad().mul_(1 / scale);
+}
+
 void Gradients::clip(double norm, double max) {
   if (!(norm > max)) return;
   const double scale = max / (norm + 1e-6);

@@ -21,6 +21,9 @@ class Gradients {
   /// One pass over memory for both answers. The sum is taken in an order that depends on the shapes alone, not on
   /// threads, so equal gradients give equal bits.
   [[nodiscard]] Measure measure();
+  /// Divides all gradients by `scale`, in place: exact when it is a power of two and no number becomes subnormal.
+  /// Infinities and NaN stay what they are.
+  void divide(double scale);
   /// Scales all gradients by max / (norm + 1e-6) when norm > max, as torch's clip_grad_norm_ does. In place.
   void clip(double norm, double max);
   /// Lets go of all gradients.

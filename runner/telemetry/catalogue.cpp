@@ -55,6 +55,7 @@ constexpr std::array kMetrics = {
                "Mean loss over the units of the last applied window."},
     MetricInfo{"holdfast_grad_norm", kGauge, "", "", kOnceKnown, "Norm of the last applied gradient, before clipping."},
     MetricInfo{"holdfast_learning_rate", kGauge, "", "", kOnceKnown, "Learning rate of the last window."},
+    MetricInfo{"holdfast_loss_scale", kGauge, "", "", kOnceKnown, "Scale of the loss in the last fp16 window."},
     MetricInfo{"holdfast_eval_metric", kGauge, "", "metric", kOnceKnown, "Scores of the last evaluation."},
     MetricInfo{"holdfast_nonfinite_total", kCounter, "", "kind", kFromStart,
                "Windows dropped because the loss or a gradient was not finite."},

@@ -116,6 +116,7 @@ void LifeSigns::beat(Duration now) {
     if (last_.grad_norm >= 0) fields.emplace_back("grad_norm", sums_.grad_norm / applied);
   }
   fields.emplace_back("learning_rate", last_.learning_rate);
+  if (last_.loss_scale > 0) fields.emplace_back("loss_scale", last_.loss_scale);
   if (rate_ > 0) fields.emplace_back("updates_per_second", rate_);
   fields.emplace_back("data_wait_seconds", seconds(sums_.data_wait));
   sums_ = {};
@@ -145,11 +146,13 @@ void LifeSigns::show(bool redraw_only) {
 
 void LifeSigns::dropped(const WindowReport& report) {
   status_.skipped_windows += 1;
-  event("skip", {{"what", std::string("window")},
-                 {"update", report.update},
-                 {"window", report.window},
-                 {"loss", report.loss},
-                 {"weight", report.weight}});
+  EventFields fields = {{"what", std::string("window")},
+                        {"update", report.update},
+                        {"window", report.window},
+                        {"loss", report.loss},
+                        {"weight", report.weight}};
+  if (report.loss_scale > 0) fields.emplace_back("loss_scale", report.loss_scale);
+  event("skip", fields);
 }
 
 void LifeSigns::evaluated(const EvalReport& report, bool best) {

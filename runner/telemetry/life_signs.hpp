@@ -72,6 +72,7 @@ class LifeSigns {
   /// The stop that was asked for, before it is carried out.
   void signalled(std::string_view why);
   void note(std::string_view sentence);
+  void warn(std::string_view sentence) { settings_.log->warn(sentence); }
   /// The last word: status, event, and the end of the progress line. Later calls do nothing.
   void ended(ExitCode code, std::string_view reason);
 

@@ -15,3 +15,19 @@ TEST_CASE("a plan's rows tell value and owner, the ragged last micro-batch count
   CHECK(rows[1].owner == "strategy.accumulate");
   CHECK(rows[2].owner == "default");
 }
+
+TEST_CASE("the loss scale and the first updates in fp32 have rows of their own once somebody sets them") {
+  StepPlan plan;
+  std::vector<PlanConflict> conflicts;
+  PlanEditor editor(plan, "strategy.amp", conflicts);
+  editor.precision(Precision::kFloat16);
+  editor.loss_scaling({});
+  editor.full_precision_updates(10);
+  const auto rows = app::plan_rows(plan, 64);
+  REQUIRE(rows.size() == 8);
+  CHECK(rows[2].value == "fp16");
+  CHECK(rows[6].field == "loss_scaling");
+  CHECK(rows[6].value == "65536 at first, 1 to 16777216");
+  CHECK(rows[6].owner == "strategy.amp");
+  CHECK(rows[7].value == "10 updates in fp32");
+}

@@ -82,6 +82,24 @@ TEST_CASE("update events come at most once a second and carry means since the la
                        "\"updates_per_second\":") != std::string::npos);
 }
 
+TEST_CASE("updates and skips of a scaled loss tell the scale, others do not speak of it") {
+  Stage stage;
+  LifeSigns signs(stage.settings);
+  signs.started({0, 0, 0, 100, 10, ""});
+  WindowReport scaled = window(1, 1.0, 5ms);
+  scaled.loss_scale = 65536;
+  signs.window(scaled, 32, 0ns);
+  scaled.applied = false;
+  signs.window(scaled, 64, 0ns);
+  signs.window(window(2, 1.0, 1500ms), 96, 0ns);
+  const auto events = stage.events();
+  REQUIRE(events.size() == 4);
+  CHECK(events[1].find("\"learning_rate\":0.001,\"loss_scale\":65536,") != std::string::npos);
+  CHECK(events[2].find("\"event\":\"skip\"") != std::string::npos);
+  CHECK(events[2].find("\"loss_scale\":65536") != std::string::npos);
+  CHECK(events[3].find("loss_scale") == std::string::npos);
+}
+
 TEST_CASE("the status says running at the start, where the run is at each beat, and how it ended") {
   Stage stage;
   LifeSigns signs(stage.settings);

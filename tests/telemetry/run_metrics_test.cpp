@@ -27,6 +27,7 @@ WindowReport applied(std::int64_t update) {
   report.loss = 0.25;
   report.grad_norm = 1.5;
   report.learning_rate = 1e-3;
+  report.loss_scale = 512;
   return report;
 }
 
@@ -81,6 +82,7 @@ TEST_CASE("what happened is told, in Prometheus' units, with counters of this pr
   CHECK(text.only("holdfast_train_loss") == 0.25);
   CHECK(text.only("holdfast_grad_norm") == 1.5);
   CHECK(text.only("holdfast_learning_rate") == 0);
+  CHECK(text.only("holdfast_loss_scale") == 512);
   CHECK(text.only("holdfast_last_update_timestamp_seconds") == 1000);
   CHECK(text.only("holdfast_run_attempt") == 2);
   CHECK(stage("data") == doctest::Approx(0.002));

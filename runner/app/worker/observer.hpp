@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/signal.hpp"
@@ -17,7 +18,7 @@ class SignsObserver : public engine::Observer {
  public:
   SignsObserver(base::RunLog& log, const base::SignalWatcher& watcher) : log_(log), watcher_(watcher) {}
   ~SignsObserver() override {
-    for (const auto& sentence : early_) log_.info(sentence);
+    for (const auto& [sentence, warning] : early_) warning ? log_.warn(sentence) : log_.info(sentence);
   }
   SignsObserver(const SignsObserver&) = delete;
   SignsObserver& operator=(const SignsObserver&) = delete;
@@ -27,7 +28,7 @@ class SignsObserver : public engine::Observer {
               std::optional<SaveReport> first) {
     signs_ = &signs;
     metrics_ = &metrics;
-    for (const auto& sentence : early_) signs.note(sentence);
+    for (const auto& [sentence, warning] : early_) warning ? signs.warn(sentence) : signs.note(sentence);
     early_.clear();
     from_ = std::move(from);
     first_ = std::move(first);
@@ -65,7 +66,10 @@ class SignsObserver : public engine::Observer {
   }
   /// The trainer speaks before the run has signs and its log a file: that is kept until then.
   void note(std::string_view sentence) override {
-    signs_ ? signs_->note(sentence) : (void)early_.emplace_back(sentence);
+    signs_ ? signs_->note(sentence) : (void)early_.emplace_back(sentence, false);
+  }
+  void warn(std::string_view sentence) override {
+    signs_ ? signs_->warn(sentence) : (void)early_.emplace_back(sentence, true);
   }
 
  private:
@@ -80,7 +84,7 @@ class SignsObserver : public engine::Observer {
   const base::SignalWatcher& watcher_;
   std::string from_;
   std::optional<SaveReport> first_;
-  std::vector<std::string> early_;
+  std::vector<std::pair<std::string, bool>> early_;  ///< and whether it is a warning
   bool told_ = false;
 };
 

@@ -2,12 +2,15 @@
 #include "app/worker/plan_text.hpp"
 
 #include "base/text.hpp"
+#include "engine/loss_scale.hpp"
+#include "engine/precision.hpp"
 
 namespace holdfast::app {
 namespace {
 
-std::string precision_text(Precision precision) {
-  return precision == Precision::kFull ? "fp32" : precision == Precision::kBfloat16 ? "bf16" : "fp16";
+std::string scaling_text(const LossScaling& scaling) {
+  return engine::scale_text(scaling.init_scale) + " at first, " + engine::scale_text(scaling.min_scale) + " to " +
+         engine::scale_text(scaling.max_scale);
 }
 
 std::string patterns_text(const std::vector<std::string>& patterns) {
@@ -19,14 +22,20 @@ std::string patterns_text(const std::vector<std::string>& patterns) {
 std::vector<PlanRow> plan_rows(const StepPlan& plan, std::int64_t batch_size) {
   const std::int64_t micro = plan.micro_batch_size.value > 0 ? plan.micro_batch_size.value : batch_size;
   const std::int64_t count = (batch_size + micro - 1) / micro;
-  return {{"batch_size", std::to_string(batch_size) + " samples", "train.batch_size"},
-          {"micro_batch_size", std::to_string(micro) + " samples, " + std::to_string(count) + " an update",
-           plan.micro_batch_size.owner},
-          {"precision", precision_text(plan.precision.value), plan.precision.owner},
-          {"recompute", patterns_text(plan.recompute.value), plan.recompute.owner},
-          {"offload", patterns_text(plan.offload.value), plan.offload.owner},
-          {"optimizer_placement", plan.optimizer_placement.value == Placement::kDevice ? "device" : "host",
-           plan.optimizer_placement.owner}};
+  std::vector<PlanRow> rows = {
+      {"batch_size", std::to_string(batch_size) + " samples", "train.batch_size"},
+      {"micro_batch_size", std::to_string(micro) + " samples, " + std::to_string(count) + " an update",
+       plan.micro_batch_size.owner},
+      {"precision", engine::name_of(plan.precision.value), plan.precision.owner},
+      {"recompute", patterns_text(plan.recompute.value), plan.recompute.owner},
+      {"offload", patterns_text(plan.offload.value), plan.offload.owner},
+      {"optimizer_placement", plan.optimizer_placement.value == Placement::kDevice ? "device" : "host",
+       plan.optimizer_placement.owner}};
+  if (const auto& scaling = plan.loss_scaling; scaling.owner != "default")
+    rows.push_back({"loss_scaling", scaling_text(scaling.value), scaling.owner});
+  if (const auto& first = plan.full_precision_updates; first.owner != "default")
+    rows.push_back({"full_precision_updates", std::to_string(first.value) + " updates in fp32", first.owner});
+  return rows;
 }
 
 std::vector<std::string> inexact_notes(const engine::TrainerParts& parts, const StepPlan& plan) {

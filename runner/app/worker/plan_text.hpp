@@ -12,6 +12,7 @@ struct PlanRow {
   std::string field, value, owner;
 };
 
+/// One row a field of the plan; those of the loss scale and of the first updates only where somebody set them.
 std::vector<PlanRow> plan_rows(const StepPlan& plan, std::int64_t batch_size);
 
 /// Why the updates may differ from the plain step's: strategies that say so, and splits of a model that draws random

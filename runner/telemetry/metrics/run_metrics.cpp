@@ -95,7 +95,8 @@ struct RunMetrics::Impl {
   std::map<std::string, prometheus::Counter*, std::less<>> save_failures =
       families.counters("holdfast_checkpoint_failures_total", "reason");
   // Made when there is something to tell.
-  prometheus::Gauge *last_update = nullptr, *loss = nullptr, *grad_norm = nullptr, *learning_rate = nullptr;
+  prometheus::Gauge *last_update = nullptr, *loss = nullptr, *grad_norm = nullptr, *learning_rate = nullptr,
+                    *loss_scale = nullptr;
 
   void set(prometheus::Gauge*& gauge, std::string_view name, double value) {
     if (!gauge) gauge = &families.gauge(name);
@@ -142,6 +143,7 @@ void RunMetrics::window(const WindowReport& report, std::int64_t samples_seen, s
   to.optimizer.Increment(seconds(times.optimizer));
   to.set(to.last_update, "holdfast_last_update_timestamp_seconds", to.unix_now());
   to.set(to.learning_rate, "holdfast_learning_rate", report.learning_rate);
+  if (report.loss_scale > 0) to.set(to.loss_scale, "holdfast_loss_scale", report.loss_scale);
   if (report.applied) {
     to.updates.Increment();
     to.run_update.Set(static_cast<double>(report.update));
