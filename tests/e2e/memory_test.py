@@ -70,6 +70,15 @@ class Memory(Case):
                          r"  hint: raise memory\.device_budget or make the model smaller")
         self.assertFalse((self.folder / "runs").exists())
 
+    def test_a_budget_without_room_for_the_moments_is_refused_and_is_enough_with_them_on_the_host(self):
+        recipe = self.recipe(hidden=256, target="updates = 2", more='[strategy.optimizer_offload]\nenabled = false\n')
+        done = self.holdfast("run", recipe, *self.budget(215), "--set", "train.batch_size=8", code=78)
+        self.assertRegex(done.stderr, re.escape(f"{recipe}: error[memory.budget]: the optimizer's state does not fit beside the "
+                                                "weights: ") + SENTENCE + r"215\.0 KiB\n  hint: raise memory\.device_budget, keep ")
+        self.assertFalse((self.folder / "runs").exists())
+        self.holdfast("run", recipe, *self.budget(215), "--set", "strategy.optimizer_offload.enabled=true",
+                      "--set", "train.batch_size=8")
+
     def test_evaluating_needs_no_room_for_gradients(self):
         recipe = self.recipe(hidden=256, target="updates = 2")
         home = self.folder / "home"

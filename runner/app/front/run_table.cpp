@@ -35,9 +35,13 @@ void collect(const fs::path& folder, const fs::path& top, int depth, std::vector
   std::error_code failure;
   if (fs::is_symlink(folder / "current", failure)) {
     const fs::path generation = current_of(folder);
+    const std::string home = folder.lexically_relative(top).string();
     if (const auto status = generation.empty() ? std::nullopt : telemetry::read_status(generation.string())) {
-      const auto below = folder.lexically_relative(top);
-      rows.push_back({below.string(), *status, status->state == "running" && is_gone(status->pid)});
+      rows.push_back({home, *status, status->state == "running" && is_gone(status->pid)});
+    } else {  // a run is there, and nothing is known of it: that is worth a row
+      telemetry::Status unknown;
+      unknown.state = "unreadable";
+      rows.push_back({home, unknown, false});
     }
     return;
   }

@@ -19,6 +19,7 @@
 #include "base/clock.hpp"
 #include "base/io_error.hpp"
 #include "device/domain_pool.hpp"
+#include "device/out_of_memory.hpp"
 
 namespace holdfast::app {
 namespace {
@@ -54,7 +55,7 @@ class Run {
     }
     if (access((home_ + "/lock").c_str(), F_OK) == 0 && !enter()) return 0;
     if (!trainer_) build_trainer();
-    require_space(home_, trainer_->state());
+    require_space(home_, first_state());
     if (!owned_ && !enter()) return 0;
     const auto current = owned_->current();
     const bool raised =
@@ -109,6 +110,20 @@ class Run {
   /// The trainer's word on a checkpoint whose checksums are right.
   checkpoint::Store::Accept accept() {
     return [this](const checkpoint::Loaded& read) { trainer_->check(read.state, read.path + "/state.json"); };
+  }
+
+  /// The whole state, for the first time: the optimizer's part of it may be what the budget has no room for.
+  base::StateView first_state() {
+    try {
+      return trainer_->state();
+    } catch (const std::exception& failure) {
+      std::string text;
+      if (!device::is_device_out_of_memory(failure, text)) throw;
+      throw Error(ExitCode::kBadRecipe, "memory.budget", assembly_.recipe().path,
+                  "the optimizer's state does not fit beside the weights: " + text,
+                  "raise memory.device_budget, keep the moments on the host with [strategy.optimizer_offload], or make "
+                  "the model smaller");
+    }
   }
 
   void build_trainer() {
