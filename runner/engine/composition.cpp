@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "engine/selection.hpp"
+
 namespace holdfast::engine {
 namespace {
 
@@ -19,13 +21,6 @@ void check_conflicts(const std::vector<PlanConflict>& conflicts) {
   refuse("plan.conflict", text, "set enabled = false in one of the two tables");
 }
 
-template <class T>
-void check_built(const PlanField<T>& field, const char* what) {
-  if (field.owner != "default")
-    refuse("plan.not_built", field.owner + " asks for " + what + ", which this release cannot do yet",
-           "remove the table");
-}
-
 }  // namespace
 
 StepPlan compose(const std::vector<NamedStrategy>& strategies, std::int64_t batch_size) {
@@ -37,8 +32,6 @@ StepPlan compose(const std::vector<NamedStrategy>& strategies, std::int64_t batc
     strategy->edit(editor);
   }
   check_conflicts(conflicts);
-  check_built(plan.recompute, "recomputed segments");
-  check_built(plan.offload, "offloaded segments");
   const auto& micro = plan.micro_batch_size;
   if (micro.value < 0 || micro.value > batch_size)
     refuse("plan.micro_batch_size",
@@ -46,6 +39,18 @@ StepPlan compose(const std::vector<NamedStrategy>& strategies, std::int64_t batc
                std::to_string(batch_size),
            "a micro-batch has between 1 and train.batch_size samples");
   return plan;
+}
+
+void require_segments(const StepPlan& plan, const Traits& traits) {
+  const Selection recompute(plan.recompute.owner, "recompute", plan.recompute.value);
+  const Selection offload(plan.offload.owner, "offload", plan.offload.value);
+  if (traits.has_segments) return;
+  const auto require = [](const PlanField<std::vector<std::string>>& field, const std::string& does) {
+    refuse("plan.no_segments", field.owner + " " + does + " segments of the model, but the model marks none",
+           "remove the table, or mark segments in the model's forward (Segments::run in holdfast/model.hpp)");
+  };
+  if (!recompute.empty()) require(plan.recompute, "recomputes");
+  if (!offload.empty() && !offload.everything()) require(plan.offload, "offloads");
 }
 
 }  // namespace holdfast::engine

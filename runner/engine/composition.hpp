@@ -13,4 +13,7 @@ namespace holdfast::engine {
 /// that this release cannot carry out.
 StepPlan compose(const std::vector<NamedStrategy>& strategies, std::int64_t batch_size);
 
+/// Error 78 when an entry of the plan chooses no segments, or it wants segments of a model that has none.
+void require_segments(const StepPlan& plan, const Traits& traits);
+
 }  // namespace holdfast::engine

@@ -13,7 +13,7 @@
 #include "device/random.hpp"
 #include "engine/lap.hpp"
 #include "engine/precision.hpp"
-#include "engine/segments.hpp"
+#include "engine/traded_segments.hpp"
 #include "engine/weighing.hpp"
 
 namespace holdfast::engine {
@@ -45,12 +45,15 @@ Step::Step(const TrainerParts& parts, const StepPlan& plan, const LossScale& los
       gradients_(parameters),
       buffers_(parts.model->buffers()),
       split_(parameters.empty() ? at::Device(at::kCPU) : parameters.front().tensor.device()),
-      device_(parameters.empty() ? at::Device(at::kCPU) : parameters.front().tensor.device()) {
+      device_(parameters.empty() ? at::Device(at::kCPU) : parameters.front().tensor.device()),
+      segments_(std::make_unique<TradedSegments>(plan, model_)) {
   for (const auto& named : parts.strategies) {
     if (named.strategy->transforms_loss()) transformers_.push_back(named);
     if (named.strategy->judges_gradients()) judges_.push_back(named);
   }
 }
+
+Step::~Step() = default;
 
 StepResult Step::attempt(const Batch& window, const UpdateInfo& update) {
   const auto micro_batches = split_(window, plan_.micro_batch_size.value);
@@ -106,8 +109,9 @@ at::Tensor Step::forward(const Batch& batch) {
   const auto scopes = enter(Phase::kForward);
   const base::PluginCallScope running("model", "forward");
   const device::AutocastScope reduced(device_.type(), {autocast_dtype(precision_at(plan_, place_.update))});
-  PlainSegments segments;
-  at::Tensor loss = model_.loss(model_.forward(batch, segments), batch);
+  const auto saved = segments_->begin(batch);
+  at::Tensor loss = model_.loss(model_.forward(batch, *segments_), batch);
+  segments_->end();
   for (const auto& named : transformers_) loss = named.strategy->transform_loss(std::move(loss), place_);
   if (!loss.defined() || loss.numel() != 1 || !loss.requires_grad())
     throw Error(ExitCode::kBug, "model.loss", "model", "loss() must give one number that depends on a parameter",

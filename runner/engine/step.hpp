@@ -42,11 +42,14 @@ struct UpdateInfo {
   double learning_rate = 0;
 };
 
+class TradedSegments;
+
 class Step {
  public:
   /// References must outlive the step. `parameters` are those that train, each once.
   Step(const TrainerParts& parts, const StepPlan& plan, const LossScale& loss_scale, NamedTensors parameters,
        optim::Optimizer& optimizer);
+  ~Step();
 
   /// Computes the update. Whatever happens, parameters, buffers and moments are those of before or those of after.
   /// Returns a report when the device's memory ran out; no exception is alive then. Throws Error: as plugins threw it,
@@ -74,6 +77,7 @@ class Step {
   Snapshot buffers_;
   Split split_;
   at::Device device_;  ///< of the parameters
+  std::unique_ptr<TradedSegments> segments_;
   std::vector<NamedStrategy> transformers_, judges_;
   at::Tensor scale_;  ///< gradient of the sum handed to backward: S / W
   double scale_value_ = 0;

@@ -70,6 +70,7 @@ Trainer::Impl::Impl(TrainerParts trainer_parts)
       step(parts, plan, loss_scale, parameters, *optimizer) {
   require_precision();
   place_moments(*optimizer, plan.optimizer_placement.value, parameters.front().tensor.device());
+  require_segments(plan, model.traits());
   const auto& settings = parts.settings;
   if (parts.eval) require_agreement(parts.train->facts(), parts.eval->facts());
   total_updates = settings.updates ? *settings.updates : *settings.epochs * loader.plan().windows_per_epoch();

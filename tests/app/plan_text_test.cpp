@@ -14,6 +14,20 @@ TEST_CASE("a plan's rows tell value and owner, the ragged last micro-batch count
   CHECK(rows[1].value == "10 samples, 7 an update");
   CHECK(rows[1].owner == "strategy.accumulate");
   CHECK(rows[2].owner == "default");
+  CHECK(rows[3].value == "none");
+  CHECK(rows[4].value == "none");
+}
+
+TEST_CASE("segments that are traded stand as their policies, offloading with its smallest tensor") {
+  StepPlan plan;
+  std::vector<PlanConflict> conflicts;
+  PlanEditor(plan, "strategy.a", conflicts).recompute({"every:2", "head"});
+  PlanEditor(plan, "strategy.b", conflicts).offload({"all"}, 65536);
+  const auto rows = app::plan_rows(plan, 64);
+  CHECK(rows[3].value == "every:2, head");
+  CHECK(rows[3].owner == "strategy.a");
+  CHECK(rows[4].value == "all, from 64.0 KiB");
+  CHECK(rows[4].owner == "strategy.b");
 }
 
 TEST_CASE("the loss scale and the first updates in fp32 have rows of their own once somebody sets them") {

@@ -61,14 +61,6 @@ TEST_CASE("all conflicts are told at once, each with its field and both owners")
       Error);
 }
 
-TEST_CASE("a choice that cannot be carried out yet is refused in words") {
-  Recompute recompute;
-  CHECK_THROWS_WITH_AS(engine::compose({{"strategy.recompute", &recompute}}, 8),
-                       "strategy: error[plan.not_built]: strategy.recompute asks for recomputed segments, which this "
-                       "release cannot do yet\n  hint: remove the table",
-                       Error);
-}
-
 TEST_CASE("a micro-batch larger than the batch is refused") {
   MicroBatches accumulate(9);
   CHECK_THROWS_WITH_AS(

@@ -17,6 +17,11 @@ std::string patterns_text(const std::vector<std::string>& patterns) {
   return patterns.empty() ? "none" : base::join(patterns, ", ");
 }
 
+std::string offload_text(const StepPlan& plan) {
+  const auto least = plan.offload_min_bytes.value;
+  return patterns_text(plan.offload.value) + (least > 0 ? ", from " + base::human_bytes(least) : "");
+}
+
 }  // namespace
 
 std::vector<PlanRow> plan_rows(const StepPlan& plan, std::int64_t batch_size) {
@@ -28,7 +33,7 @@ std::vector<PlanRow> plan_rows(const StepPlan& plan, std::int64_t batch_size) {
        plan.micro_batch_size.owner},
       {"precision", engine::name_of(plan.precision.value), plan.precision.owner},
       {"recompute", patterns_text(plan.recompute.value), plan.recompute.owner},
-      {"offload", patterns_text(plan.offload.value), plan.offload.owner},
+      {"offload", offload_text(plan), plan.offload.owner},
       {"optimizer_placement", plan.optimizer_placement.value == Placement::kDevice ? "device" : "host",
        plan.optimizer_placement.owner}};
   if (const auto& scaling = plan.loss_scaling; scaling.owner != "default")

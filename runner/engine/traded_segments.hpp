@@ -1,0 +1,57 @@
+// Segments as the plan wants them: plain, recomputed, offloaded. Knows what a forward met, not what a segment does.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/fixed_storages.hpp"
+#include "engine/offload.hpp"
+#include "engine/recompute.hpp"
+#include "engine/selection.hpp"
+#include "holdfast/step_plan.hpp"
+
+namespace holdfast::engine {
+
+/// One for all forwards of a step. Of the chosen segments the last before the loss is not recomputed, unless an entry
+/// is its very name: its tensors would be freed and made again at once. Which one is the last, and the N largest, is
+/// known from the first forward on; in that one all are recomputed that may be.
+class TradedSegments : public Segments {
+ public:
+  /// References must outlive it. The plan may change between forwards.
+  TradedSegments(const StepPlan& plan, Model& model);
+
+  /// A forward of `batch` begins; the batch lives until its backward pass is over. The scope lasts as long as the
+  /// forward: in it, what is saved outside segments is offloaded when the plan offloads everything.
+  [[nodiscard]] device::SavedTensorsScope begin(const Batch& batch);
+  /// It has ended. Error 78 when the plan names segments that it did not meet.
+  void end();
+
+  std::vector<at::Tensor> run_list(std::string_view name, const Function& fn, std::vector<at::Tensor> inputs) override;
+  [[nodiscard]] bool active() const override {
+    return !recompute_.empty() || (!offload_.empty() && !offload_.everything());
+  }
+
+ private:
+  void follow(Selection& selection, const PlanField<std::vector<std::string>>& field, const char* what);
+  [[nodiscard]] bool recomputed(std::string_view name, std::int64_t place) const;
+  std::vector<at::Tensor> recompute(SegmentSize& segment, const Function& fn, std::vector<at::Tensor> inputs,
+                                    bool offloads);
+  std::vector<at::Tensor> offload(SegmentSize& segment, const Function& fn, const std::vector<at::Tensor>& inputs);
+
+  const StepPlan& plan_;
+  FixedStorages fixed_;
+  BufferStates buffers_;
+  bool inside_ = false;
+  std::set<std::string> verified_;
+  RecomputeSetting setting_;
+  Offload offloading_{fixed_};
+  Selection recompute_, offload_;
+  std::deque<SegmentSize> met_;  ///< in this forward, in order
+  std::string last_;             ///< the outermost segment that ended the forward before
+  std::int64_t depth_ = 0, outermost_ = 0;
+};
+
+}  // namespace holdfast::engine
