@@ -47,6 +47,8 @@ class Samples : public Dataset {
 };
 
 struct Trades : Strategy {
+  Trades(std::vector<std::string> recomputed, std::vector<std::string> offloaded)
+      : recompute(std::move(recomputed)), offload(std::move(offloaded)) {}
   void edit(PlanEditor& editor) override {
     if (!recompute.empty()) editor.recompute(recompute);
     if (!offload.empty()) editor.offload(offload, 256);
@@ -78,7 +80,7 @@ std::unique_ptr<Model> make(const std::string& name, test::Lender& lender) {
 }
 
 /// Weights and buffers after five updates of three micro-batches of four.
-at::Tensor trained(const std::string& name, Trades trades) {
+at::Tensor trained(const std::string& name, Trades&& trades) {
   const Samples data(name == "gpt");
   test::Lender lender{data.facts()};
   const auto model = make(name, lender);
@@ -100,14 +102,11 @@ at::Tensor trained(const std::string& name, Trades trades) {
 TEST_CASE("C18: mlp, convnet with BatchNorm and gpt, all with dropout: traded activations give the plain step's bits") {
   using Policy = std::vector<std::string>;
   for (const char* const name : {"mlp", "convnet", "gpt"}) {
-    const at::Tensor plain = trained(name, {});
+    const at::Tensor plain = trained(name, Trades({}, {}));
     for (const Policy& recompute : {Policy{}, Policy{"all"}, Policy{"every:2"}, Policy{"largest:1"}, Policy{"*.0"}})
       for (const Policy& offload : {Policy{}, Policy{"all"}, Policy{"every:2"}}) {
         CAPTURE(name);
-        Trades trades;
-        trades.recompute = recompute;
-        trades.offload = offload;
-        CHECK(at::equal(trained(name, trades), plain));
+        CHECK(at::equal(trained(name, Trades(recompute, offload)), plain));
       }
   }
 }
