@@ -5,30 +5,17 @@
 #include <torch/torch.h>
 
 #include "fixtures/components.hpp"
+#include "fixtures/named_segments.hpp"
 
 namespace {
 
 using holdfast::Batch;
 using holdfast::Options;
-using holdfast::Segments;
 using holdfast::plugins::Convnet;
 using holdfast::test::defaults;
 using holdfast::test::Lender;
+using holdfast::test::NamedSegments;
 using holdfast::test::told;
-
-/// Counts segments; as active as told.
-struct CountingSegments : Segments {
-  explicit CountingSegments(bool is_active) : active_(is_active) {}
-  std::vector<at::Tensor> run_list(std::string_view name, const Function& fn, std::vector<at::Tensor> inputs) override {
-    names += std::string(name) + " ";
-    return fn(inputs);
-  }
-  [[nodiscard]] bool active() const override { return active_; }
-  std::string names;
-
- private:
-  bool active_;
-};
 
 holdfast::DataFacts images(std::vector<std::int64_t> shape, const std::string& dtype = "float32") {
   return {{{"input", dtype, std::move(shape), 0}, {"target", "int64", {}, 10}}};
@@ -51,7 +38,7 @@ using Ints = std::vector<std::int64_t>;
 std::string text(const char* word) { return word; }
 
 at::Tensor output(Convnet& model, const Batch& batch) {
-  CountingSegments idle(false);
+  NamedSegments idle(false);
   return model.forward(batch, idle).get("output");
 }
 
@@ -158,7 +145,7 @@ TEST_CASE("A convnet marks one segment a block when segments are active, with th
   Lender lender{images({8, 8})};
   Convnet model(with({{"norm", text("group")}}), lender.context("model"));
   const Batch batch = batch_of({4, 8, 8});
-  CountingSegments active(true), idle(false);
+  NamedSegments active(true), idle(false);
   CHECK(torch::equal(model.forward(batch, active).get("output"), model.forward(batch, idle).get("output")));
   CHECK(active.names == "block.0 block.1 ");
   CHECK(idle.names.empty());

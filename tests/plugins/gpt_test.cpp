@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "fixtures/components.hpp"
+#include "fixtures/named_segments.hpp"
 
 namespace {
 
@@ -14,27 +15,13 @@ using holdfast::Batch;
 using holdfast::DataFacts;
 using holdfast::NamedTensors;
 using holdfast::Options;
-using holdfast::Segments;
 using holdfast::plugins::Gpt;
 using holdfast::test::defaults;
 using holdfast::test::Lender;
+using holdfast::test::NamedSegments;
 using holdfast::test::told;
 
 constexpr std::int64_t kVocabulary = 11, kContext = 6;
-
-/// Keeps the names of segments; as active as told.
-struct NamedSegments : Segments {
-  explicit NamedSegments(bool is_active) : active_(is_active) {}
-  std::vector<at::Tensor> run_list(std::string_view name, const Function& fn, std::vector<at::Tensor> inputs) override {
-    names += std::string(name) + " ";
-    return fn(inputs);
-  }
-  [[nodiscard]] bool active() const override { return active_; }
-  std::string names;
-
- private:
-  bool active_;
-};
 
 DataFacts tokens(std::int64_t vocabulary = kVocabulary, std::int64_t context = kContext) {
   return {{{"input", "int64", {context}, vocabulary}, {"target", "int64", {context}, vocabulary}}};

@@ -5,30 +5,17 @@
 #include <torch/torch.h>
 
 #include "fixtures/components.hpp"
+#include "fixtures/named_segments.hpp"
 
 namespace {
 
 using holdfast::Batch;
 using holdfast::Options;
-using holdfast::Segments;
 using holdfast::plugins::Mlp;
 using holdfast::test::defaults;
 using holdfast::test::Lender;
+using holdfast::test::NamedSegments;
 using holdfast::test::told;
-
-/// Counts segments; as active as told.
-struct CountingSegments : Segments {
-  explicit CountingSegments(bool is_active) : active_(is_active) {}
-  std::vector<at::Tensor> run_list(std::string_view name, const Function& fn, std::vector<at::Tensor> inputs) override {
-    names += std::string(name) + " ";
-    return fn(inputs);
-  }
-  [[nodiscard]] bool active() const override { return active_; }
-  std::string names;
-
- private:
-  bool active_;
-};
 
 holdfast::DataFacts digits() { return {{{"input", "float32", {1, 8, 8}, 0}, {"target", "int64", {}, 10}}}; }
 
@@ -69,7 +56,7 @@ TEST_CASE("The mlp has the names, shapes and initial values of a plain Sequentia
   }
   CHECK(model.buffers().empty());
   const Batch batch = batch_of(5);
-  CountingSegments segments(false);
+  NamedSegments segments(false);
   CHECK(torch::equal(model.forward(batch, segments).get("output"), plain->forward(batch.fields[0].tensor.flatten(1))));
 }
 
@@ -79,7 +66,7 @@ TEST_CASE("Every activation computes what its name says") {
   for (const std::string word : {"relu", "gelu", "tanh"}) {
     CAPTURE(word);
     Mlp model(with({12}, word), lender.context("model"));
-    CountingSegments segments(false);
+    NamedSegments segments(false);
     const auto p = model.parameters();
     const auto hidden = torch::linear(batch.fields[0].tensor.flatten(1), p[0].tensor, p[1].tensor);
     const auto active = word == "relu"   ? torch::relu(hidden)
@@ -93,7 +80,7 @@ TEST_CASE("One segment a hidden layer when segments are active, and the same out
   Lender lender{digits()};
   Mlp model(with({8, 8}), lender.context("model"));
   const Batch batch = batch_of(4);
-  CountingSegments active(true), idle(false);
+  NamedSegments active(true), idle(false);
   CHECK(torch::equal(model.forward(batch, active).get("output"), model.forward(batch, idle).get("output")));
   CHECK(active.names == "hidden.0 hidden.1 ");
   CHECK(idle.names.empty());
@@ -107,7 +94,7 @@ TEST_CASE("Dropout acts in training only, keeps the names and shows in the trait
   CHECK_FALSE(Mlp(with({64}), lender.context("model")).traits().draws_random);
   CHECK(model.parameters()[2].name == "2.weight");
   const Batch batch = batch_of(4);
-  CountingSegments segments(false);
+  NamedSegments segments(false);
   const auto twice_equal = [&] {
     return torch::equal(model.forward(batch, segments)[0].tensor, model.forward(batch, segments)[0].tensor);
   };
