@@ -26,10 +26,18 @@ struct Terminal {
   ~Terminal() { close(inner), close(outer); }
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
+  /// What was written since the last call. A terminal hands bytes over in pieces, so a mark is written and awaited.
   [[nodiscard]] std::string shown() const {
-    char text[512];
-    const ssize_t size = read(outer, text, sizeof text);
-    return {text, static_cast<std::size_t>(size)};
+    REQUIRE(write(inner, "|", 1) == 1);
+    std::string text;
+    char piece[512];
+    while (!text.ends_with('|')) {
+      const ssize_t size = read(outer, piece, sizeof piece);
+      REQUIRE(size > 0);
+      text.append(piece, static_cast<std::size_t>(size));
+    }
+    text.pop_back();
+    return text;
   }
   int outer, inner = -1;
 };
