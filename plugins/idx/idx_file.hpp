@@ -33,8 +33,9 @@ struct IdxArray {
   std::vector<Part> parts;
 
   [[nodiscard]] const std::byte* sample(std::int64_t index) const {
-    return bytes.get() + static_cast<std::size_t>(index * sample_values) * bytes_of(type);
+    return bytes.get() + static_cast<std::size_t>(index) * sample_bytes();
   }
+  [[nodiscard]] std::size_t sample_bytes() const { return static_cast<std::size_t>(sample_values) * bytes_of(type); }
   [[nodiscard]] const std::string& path_of(std::int64_t index) const;
 };
 

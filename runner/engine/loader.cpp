@@ -70,7 +70,7 @@ void Loader::start(std::int64_t first, std::int64_t last) {
 
 // Small batches are made many at a time, whatever the recipe's depth: a wake-up costs more than such a batch.
 int Loader::depth() const {
-  constexpr std::int64_t kAlwaysAffordable = std::int64_t{1} << 20;  // bytes
+  constexpr std::int64_t kAlwaysAffordable = std::int64_t{8} << 20;  // bytes
   std::int64_t bytes = 0;
   for (const auto& field : dataset_.facts().fields) {
     std::int64_t elements = 1;

@@ -35,7 +35,10 @@ OptionTable run_keys() {
 OptionTable loader_keys() {
   OptionTable t;
   t.integer("threads", 1).min(1).max(256).doc("Threads that read samples; never changes content or order.");
-  t.integer("prefetch", 4).min(1).max(4096).doc("Batches read ahead.");
+  t.integer("prefetch", 4)
+      .min(1)
+      .max(4096)
+      .doc("Batches read ahead; of small batches as many more as fit into 8 MiB, up to 64.");
   return t;
 }
 
