@@ -1,6 +1,7 @@
-// Row 5: one AdamW step over many parameters. Ours, ours with moments on the host, LibTorch's optim::AdamW, and a plain
-// loop that reads four arrays and writes three, side by side in one run. Prints milliseconds and ratios.
-//   optimizer_bench [millions of parameters, 67] [threads, 2]
+// Times one AdamW step over many parameters: ours, ours with moments on the host, and a plain loop that reads four
+// arrays and writes three; or LibTorch's optim::AdamW in a process of its own, without our allocator. Prints one JSON
+// object of milliseconds. Started by optimizer.py.
+//   optimizer_bench [millions of parameters, 67] [threads, 2] [libtorch]
 #include <ATen/Parallel.h>
 #include <torch/torch.h>
 
@@ -8,6 +9,10 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "device/allocator.hpp"
@@ -52,21 +57,29 @@ class Traffic {
     for (auto& array : arrays_) array = at::ones({count_});
   }
   void step() {
-    float *p = data(0), *m = data(1), *v = data(2);
-    const float* g = data(3);
-    at::parallel_for(0, count_, 1 << 16, [=](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        m[i] = 0.9F * m[i] + 0.1F * g[i];
-        v[i] = 0.9F * v[i] + 0.1F * g[i];
-        p[i] = p[i] - 1e-3F * (m[i] + v[i]);
-      }
+    at::parallel_for(0, count_, 1 << 16, [this](std::int64_t begin, std::int64_t end) {
+      pass(data(0) + begin, data(1) + begin, data(2) + begin, data(3) + begin, end - begin);
     });
   }
 
  private:
+  __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3"))) static void pass(
+      float* __restrict p, float* __restrict m, float* __restrict v, const float* __restrict g, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      m[i] = 0.9F * m[i] + 0.1F * g[i];
+      v[i] = 0.9F * v[i] + 0.1F * g[i];
+      p[i] = p[i] - 1e-3F * (m[i] + v[i]);
+    }
+  }
   float* data(int i) { return arrays_[i].mutable_data_ptr<float>(); }
   std::int64_t count_ = 0;
   at::Tensor arrays_[4];
+};
+
+struct Side {
+  const char* name;
+  std::function<void()> work;
+  std::vector<double> taken = {};
 };
 
 void prepare_and_commit(optim::Optimizer& optimizer) {
@@ -79,32 +92,32 @@ void prepare_and_commit(optim::Optimizer& optimizer) {
 int main(int count, char** words) {
   const std::int64_t total = (count > 1 ? std::atoll(words[1]) : 67) * 1'000'000;
   at::set_num_threads(count > 2 ? std::atoi(words[2]) : 2);
-  device::install_allocator();
+  const bool plain = count > 3 && std::string_view(words[3]) == "libtorch";
+  if (!plain) device::install_allocator();
   const NamedTensors parameters = make_parameters(total);
-  std::vector<at::Tensor> list;
-  for (const auto& entry : parameters) list.push_back(entry.tensor);
 
-  optim::Adamw ours(parameters, {}), offloaded(parameters, {});
-  engine::place_moments(offloaded, Placement::kHost, at::kCPU);
-  torch::optim::AdamW theirs(list, torch::optim::AdamWOptions(1e-3));
-  Traffic traffic(parameters);
-  std::vector<double> mine, host, libtorch, loop;
-  for (int round = -2; round < kRounds; ++round) {  // two to warm up: moments are made, pages are touched
-    const double a = milliseconds([&] { prepare_and_commit(ours); });
-    const double b = milliseconds([&] { prepare_and_commit(offloaded); });
-    const double c = milliseconds([&] { theirs.step(); });
-    const double d = milliseconds([&] { traffic.step(); });
-    if (round < 0) continue;
-    mine.push_back(a), host.push_back(b), libtorch.push_back(c), loop.push_back(d);
+  std::vector<Side> sides;
+  if (plain) {
+    std::vector<at::Tensor> list;
+    for (const auto& entry : parameters) list.push_back(entry.tensor);
+    const auto theirs = std::make_shared<torch::optim::AdamW>(list, torch::optim::AdamWOptions(1e-3));
+    sides.push_back({"LibTorch optim::AdamW", [theirs] { theirs->step(); }});
+  } else {
+    const auto ours = std::make_shared<optim::Adamw>(parameters, optim::AdamwSettings{});
+    const auto offloaded = std::make_shared<optim::Adamw>(parameters, optim::AdamwSettings{});
+    engine::place_moments(*offloaded, Placement::kHost, at::kCPU);
+    const auto traffic = std::make_shared<Traffic>(parameters);
+    sides.push_back({"holdfast", [ours] { prepare_and_commit(*ours); }});
+    sides.push_back({"holdfast, moments on the host", [offloaded] { prepare_and_commit(*offloaded); }});
+    sides.push_back({"loop of 4 reads and 3 writes", [traffic] { traffic->step(); }});
   }
-  const double gigabytes = 7.0 * 4.0 * static_cast<double>(total) / 1e9;
-  std::printf("AdamW, %lld million parameters, %d threads, medians of %d interleaved rounds\n",
-              static_cast<long long>(total / 1'000'000), at::get_num_threads(), kRounds);
-  std::printf("holdfast                  %8.1f ms\n", median(mine));
-  std::printf("holdfast, moments on host %8.1f ms   %.2f x of holdfast\n", median(host), median(host) / median(mine));
-  std::printf("torch::optim::AdamW       %8.1f ms   holdfast is %.2f x as fast (wanted: 4)\n", median(libtorch),
-              median(libtorch) / median(mine));
-  std::printf("4 reads, 3 writes         %8.1f ms   %.1f GB/s; holdfast reaches %.2f of it (wanted: 0.9)\n",
-              median(loop), gigabytes / median(loop) * 1e3, median(loop) / median(mine));
+  for (int round = -2; round < kRounds; ++round)  // two to warm up: moments are made, pages are touched
+    for (auto& side : sides) {
+      const double taken = milliseconds(side.work);
+      if (round >= 0) side.taken.push_back(taken);
+    }
+  for (std::size_t i = 0; i < sides.size(); ++i)
+    std::printf("%s\"%s\": %.3f", i == 0 ? "{" : ", ", sides[i].name, median(sides[i].taken));
+  std::printf("}\n");
   return 0;
 }
