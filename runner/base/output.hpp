@@ -17,7 +17,8 @@ void fill_standard_descriptors();
 /// the process.
 ///
 /// The rule of all commands: a reader that has gone (EPIPE, as with `| head -1`) is no failure and the rest is dropped;
-/// any other failure makes the command end with 74, unless it ends with a code of its own already.
+/// any other failure makes the command end with 74, unless it ends with a code of its own already. `run` keeps its code:
+/// the run folder holds what it made.
 class Output {
  public:
   explicit Output(int descriptor = 1) : descriptor_(descriptor) {}

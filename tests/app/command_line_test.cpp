@@ -91,6 +91,15 @@ TEST_CASE("what is missing or too much is named") {
         "holdfast: error[usage.option_first]: the command comes first, got '--quiet'\n  hint: read `holdfast --help`");
 }
 
+TEST_CASE("the version takes --json and nothing else") {
+  CHECK(parse_command_line({"version"}).command == Command::kVersion);
+  CHECK(parse_command_line({"--version", "--json"}).json);
+  CHECK(parse_command_line({"version", "--help"}).help.find("Example") != std::string::npos);
+  CHECK(fault({"version", "please"}) ==
+        "holdfast version: error[usage.extra]: takes --json and nothing else, got 'please'\n  hint: read `holdfast "
+        "version --help`");
+}
+
 TEST_CASE("parts of a later version are refused in words") {
   CHECK(fault({"why", "runs/x"}) ==
         "holdfast: error[usage.not_built]: `holdfast why` is not yet built in this version\n  hint: read `holdfast "

@@ -132,6 +132,17 @@ class Commands(Case):
                 gone = ends("> >(exec true); exit $?")
                 self.assertEqual((gone.returncode, gone.stderr), (0, ""))
 
+    def test_a_run_whose_summary_cannot_be_written_has_reached_its_target_all_the_same(self):
+        done = subprocess.run(["bash", "-c", '"$@" >/dev/full', "bash", COMMAND, "run", self.recipe(target="updates = 2")],
+                              capture_output=True, text=True, cwd=self.folder, env=self.environment())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("stdout: error[output.write]: cannot write: No space left on device (ENOSPC)", done.stderr)
+
+    def test_the_version_is_also_told_to_programs(self):
+        version = strict_json(self.holdfast("version", "--json").stdout)
+        self.assertEqual(sorted(version), ["plugin_abi", "torch", "version"])
+        self.assertTrue(self.holdfast("version").stdout.startswith(f"holdfast {version['version']} (LibTorch {version['torch']}"))
+
     def test_a_fault_of_the_command_line_is_a_json_line_when_the_log_is_json(self):
         done = self.holdfast("run", "x.toml", "--nonsense", "--log-format", "json", code=64)
         line = strict_json(done.stderr)

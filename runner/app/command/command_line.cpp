@@ -230,6 +230,25 @@ void refuse_unbuilt_options(const std::string& where, const std::vector<std::str
   }
 }
 
+CommandLine version_of(const std::vector<std::string>& arguments) {
+  CommandLine line;
+  line.command = Command::kVersion;
+  for (const auto& argument : arguments) {
+    if (argument == "--help" || argument == "-h") {
+      line.command = Command::kHelp;
+      line.help =
+          "Print the version of holdfast, of its LibTorch and of the plugin ABI\n\n"
+          "Usage: holdfast version [--json]\n\nExample:\n  holdfast version --json\n";
+      return line;
+    }
+    if (argument != "--json")
+      usage_fault("holdfast version", "extra",
+                  "takes --json and nothing else, got '" + base::shortened(argument) + "'");
+    line.json = true;
+  }
+  return line;
+}
+
 }  // namespace
 
 bool wants_json_log(const std::vector<std::string>& arguments) {
@@ -253,7 +272,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   if (word == "--help" || word == "-h" || (word == "help" && rest.empty())) return help;
   if (word == "help") return parse_command_line({rest.front(), "--help"});
-  if (word == "--version" || word == "-V" || word == "version") return help.command = Command::kVersion, help;
+  if (word == "--version" || word == "-V" || word == "version") return version_of(rest);
   for (const auto& name : unbuilt_commands())
     if (word == name) usage_fault("holdfast", "not_built", "`holdfast " + word + "` is not yet built in this version");
   std::vector<std::string> known;

@@ -58,7 +58,7 @@ int dispatch(const CommandLine& line) {
     case Command::kHelp:
       return print(line.help), 0;
     case Command::kVersion:
-      return print(version_text()), 0;
+      return print(line.json ? version_json() : version_text()), 0;
     case Command::kInspect: {
       const auto found = inspect_path(line.targets.front());
       return print(line.json ? inspection_json(found) : inspection_text(found)), 0;
@@ -90,7 +90,7 @@ int carry_out(const std::vector<std::string>& arguments) {
     const auto lost = result.failure();
     if (!lost) return code;
     const int loss = print_fault(*lost, json);
-    return code == 0 ? loss : code;
+    return code == 0 && line.command != Command::kRun ? loss : code;
   } catch (const Error& error) {
     return print_fault(error, json);
   } catch (const std::exception& error) {

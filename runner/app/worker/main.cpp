@@ -68,6 +68,8 @@ int guarded(const CommandLine& line, Frame& frame) {
     const auto lost = result.failure();
     if (!lost) return code;
     frame.print_error(*lost);
+    if (line.command == Command::kRun)
+      return code;  // its result is the run folder; a summary is no reason to run again
     return code == 0 ? static_cast<int>(lost->code()) : code;
   } catch (const Error& error) {
     return tell(error, frame);
