@@ -30,10 +30,12 @@ sigset_t watched() {
   ::sigaction(SIGHUP, nullptr, &hangup);
   // A blocked signal is queued even when it is ignored, so one from nohup must stay out of the set.
   if (hangup.sa_handler != SIG_IGN) sigaddset(&set, SIGHUP);
+  sigaddset(&set, SIGXCPU);
   return set;
 }
 
 std::string describe(const signalfd_siginfo& info) {
+  if (info.ssi_signo == SIGXCPU) return "SIGXCPU: the limit on processor time (ulimit -t) is reached";
   const std::string name = info.ssi_signo == SIGINT ? "SIGINT" : info.ssi_signo == SIGHUP ? "SIGHUP" : "SIGTERM";
   return info.ssi_code == SI_KERNEL ? name + " from the terminal" : name + " from pid " + std::to_string(info.ssi_pid);
 }
@@ -78,6 +80,7 @@ void restore_signals() {
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGHUP);
+  sigaddset(&set, SIGXCPU);
   ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   ::signal(SIGPIPE, SIG_DFL);
 }
@@ -119,7 +122,7 @@ struct SignalWatcher::Impl {
       first_at = now;
       asked.store(&text, std::memory_order_release);
       if (on_first) on_first(text);
-    } else if (now - first_at >= kSameRequest) {
+    } else if (now - first_at >= kSameRequest && info.ssi_signo != SIGXCPU) {  // which comes each second
       leave(describe(info));
     }
   }

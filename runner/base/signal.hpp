@@ -1,4 +1,4 @@
-// Stop requests by signal: SIGINT, SIGTERM and SIGHUP as a flag with a text. Knows nothing of checkpoints beyond
+// Stop requests by signal: SIGINT, SIGTERM, SIGHUP and SIGXCPU as a flag with a text. Knows nothing of checkpoints beyond
 // "one was completed since".
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace holdfast::base {
 
-/// First thing in main, before any thread exists: blocks SIGINT, SIGTERM and SIGHUP in this and all later threads, so
+/// First thing in main, before any thread exists: blocks SIGINT, SIGTERM, SIGHUP and SIGXCPU in this and all later threads, so
 /// that only the watcher takes them, and ignores SIGPIPE (a closed pipe is then an error of write). A SIGHUP that was
 /// ignored when the process started (nohup) stays ignored.
 void block_signals();
@@ -35,7 +35,8 @@ class SignalsBlocked {
 ///
 /// The first signal sets the flag. A second one leaves at once, by _exit without unwinding: code 75 when note_saved()
 /// was called after the first, otherwise 87 (stopped without a checkpoint). One that arrives within 100 ms of the first
-/// is the same request: timeout(1) and Slurm signal both the process and its group.
+/// is the same request: timeout(1) and Slurm signal both the process and its group. SIGXCPU, which the kernel repeats,
+/// is never a second one.
 class SignalWatcher {
  public:
   /// `on_first` runs once, on the watcher's thread; it must not throw. Throws std::system_error without descriptors or

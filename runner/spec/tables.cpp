@@ -106,10 +106,12 @@ OptionTable checkpoint_keys() {
 
 OptionTable supervise_keys() {
   OptionTable t;
-  const std::string part = "the supervisor";
-  later(t.integer("max_restarts").min(0).max(1e6).doc("Restarts without progress before giving up."), part);
-  later(t.duration("backoff").min(0).doc("Wait before the first restart; doubles."), part);
-  later(t.duration("hang_timeout").above(0).doc("Time without progress that counts as a hang."), part);
+  t.integer("max_restarts", 5).min(0).max(1e6).doc("Restarts in a row without a newer checkpoint before giving up.");
+  t.duration("backoff", 10s).min(0.01).max(86400).doc("Wait before the first restart; doubles, up to 5 minutes.");
+  t.duration("hang_timeout", 10min)
+      .min(0.1)
+      .max(604800)
+      .doc("Time without a sign of progress that counts as a hang; three times it while starting or saving.");
   return t;
 }
 

@@ -36,6 +36,10 @@ constexpr std::array kMetrics = {
     MetricInfo{"holdfast_run_last_duration_seconds", kGauge, "seconds", "", kAtEnd,
                "Time from the start to the end of this process."},
     MetricInfo{"holdfast_run_last_exit_code", kGauge, "", "", kAtEnd, "Exit code of this process."},
+    MetricInfo{"holdfast_run_failures_total", kCounter, "", "cause", kOnceKnown,
+               "Failed attempts in this run home so far, by cause; every cause from the start."},
+    MetricInfo{"holdfast_supervisor_restarts_total", kCounter, "", "cause", kOnceKnown,
+               "Restarts by the supervisor in this run home so far, by the cause of the failure before."},
     // progress
     MetricInfo{"holdfast_updates_total", kCounter, "", "", kFromStart, "Optimizer updates applied by this process."},
     MetricInfo{"holdfast_epochs_total", kCounter, "", "", kFromStart, "Epochs completed by this process."},

@@ -101,13 +101,33 @@ TEST_CASE("the version takes --json and nothing else") {
 }
 
 TEST_CASE("parts of a later version are refused in words") {
-  CHECK(fault({"why", "runs/x"}) ==
-        "holdfast: error[usage.not_built]: `holdfast why` is not yet built in this version\n  hint: read `holdfast "
-        "--help`");
-  CHECK(
-      fault({"run", "a.toml", "--supervise"}) ==
-      "holdfast run: error[usage.not_built]: --supervise is not yet built in this version\n  hint: read `holdfast run "
-      "--help`");
+  for (const auto name : unbuilt_commands()) {
+    const std::string word(name);
+    CHECK(fault({word, "x"}) == "holdfast: error[usage.not_built]: `holdfast " + word +
+                                    "` is not yet built in this version\n  hint: read `holdfast --help`");
+  }
+  for (const auto name : unbuilt_options()) {
+    const std::string word(name);
+    CHECK(fault({"plan", "a.toml", word}) ==
+          "holdfast plan: error[usage.not_built]: " + word +
+              " is not yet built in this version\n  hint: read `holdfast plan --help`");
+  }
+}
+
+TEST_CASE("supervision and diagnosis have options of their own") {
+  const auto run = parse_command_line({"run", "a.toml", "--supervise", "--retry"});
+  CHECK(run.supervise);
+  CHECK(run.retry);
+  const auto again = parse_command_line(arguments_of(run, run.targets));
+  CHECK(again.supervise);
+  CHECK(again.retry);
+  const auto why = parse_command_line({"why", "home", "--json", "--termination-log", "/dev/termination-log"});
+  CHECK(why.json);
+  CHECK(why.termination_log == "/dev/termination-log");
+  CHECK(parse_command_line({"doctor"}).targets.empty());
+  CHECK(parse_command_line({"doctor", "a.toml", "--set", "run.device=cuda"}).sets.size() == 1);
+  CHECK(fault({"doctor", "a", "b"}) ==
+        "holdfast doctor: error[usage.extra]: one SPEC is wanted, got 2\n  hint: read `holdfast doctor --help`");
 }
 
 TEST_CASE("every command has a help with options and an example, and the overview lists the exit codes") {

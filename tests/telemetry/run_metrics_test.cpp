@@ -34,6 +34,7 @@ WindowReport applied(std::int64_t update) {
 /// A run that does everything that a run can tell of.
 void live(RunMetrics& metrics, base::FakeClock& clock) {
   metrics.identify({"20261130T101500Z-3f2a", "cpu", "accumulate,amp", "0.1.0", "2.13.0", 2});
+  metrics.remember({{"crash", 1}}, {{"crash", 1}});
   metrics.loaded(250ms);
   metrics.started({10, 1, 320, 40});
   metrics.window(applied(11), 352, "", {2ms, 3ms, 5ms, 1ms, 10ms});
@@ -307,4 +308,13 @@ TEST_CASE("texts are made while windows end and components report, on many threa
   done = true;
   for (auto& thread : threads) thread.join();
   CHECK(read_exposition(metrics.text()).only("holdfast_updates_total") == 3000);
+}
+
+TEST_CASE("failures and restarts of the home go on from what it remembers, by cause") {
+  RunMetrics metrics({"digits"});
+  metrics.remember({{"crash", 2}, {"host_oom", 0}}, {{"crash", 1}});
+  const std::string text = metrics.text();
+  CHECK(text.find("holdfast_run_failures_total{cause=\"crash\",run=\"digits\"} 2\n") != std::string::npos);
+  CHECK(text.find("holdfast_run_failures_total{cause=\"host_oom\",run=\"digits\"} 0\n") != std::string::npos);
+  CHECK(text.find("holdfast_supervisor_restarts_total{cause=\"crash\",run=\"digits\"} 1\n") != std::string::npos);
 }

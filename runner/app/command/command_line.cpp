@@ -43,6 +43,8 @@ void declare_run(CLI::App& app, CommandLine& line, std::string& on_locked, std::
   app.add_flag("--new", line.fresh, "Start the next generation, leaving an unfinished one behind");
   app.add_option("--output", line.output, "The run home, instead of the recipe's")->type_name("DIR");
   app.add_option("--on-locked", on_locked, "When another process works in the run home")->type_name("fail|skip|wait");
+  app.add_flag("--supervise", line.supervise, "Start again after a failure that may pass; see [supervise]");
+  app.add_flag("--retry", line.retry, "Try again although the same run has just failed for good");
   app.add_flag("--quiet,-q", line.quiet, "Print nothing unless something is wrong");
   app.add_option("--log-format", log_format, "What the log on stderr looks like")->type_name("human|json");
   add_plugin_dirs(app, line);
@@ -81,6 +83,16 @@ void declare_plugin_readers(CLI::App& plugins, CLI::App& schema, CommandLine& li
   schema.add_flag("--markdown", line.markdown, "The recipe reference for people, as Markdown");
   schema.add_flag("--no-plugins", line.no_plugins, "The runner's own tables only");
   add_plugin_dirs(schema, line);
+}
+
+void declare_diagnosis(CLI::App& why, CLI::App& doctor, CommandLine& line) {
+  why.add_option("RUN_DIR", line.targets, "A run home, a generation or a checkpoint")->required()->expected(1);
+  why.add_option("--termination-log", line.termination_log, "Write it there too, at most 4096 bytes")
+      ->type_name("FILE");
+  add_json(why, line, "Print the post-mortem as JSON");
+  doctor.add_option("SPEC", line.targets, "Check for this recipe or run folder")->expected(0, 1);
+  add_sets(doctor, line);
+  add_json(doctor, line, "Print the checks as JSON");
 }
 
 void declare_metrics(CLI::App& app, CommandLine& line) {
@@ -195,6 +207,12 @@ CommandLine parse_options(const CommandRow& row, const std::vector<std::string>&
     case Command::kMetrics:
       declare_metrics(app, line);
       break;
+    case Command::kWhy:
+      declare_diagnosis(app, other, line);
+      break;
+    case Command::kDoctor:
+      declare_diagnosis(other, app, line);
+      break;
     case Command::kVersion:
     case Command::kHelp:
       break;
@@ -304,9 +322,10 @@ std::vector<std::string> arguments_of(const CommandLine& line, const std::vector
   }
   if (line.command == Command::kEval) pair("--checkpoint", line.checkpoint);
   if (!line.check.empty()) pair("--check", line.check);
-  const std::pair<bool, const char*> flags[] = {{line.fresh, "--new"}, {line.quiet, "--quiet"},
-                                                {line.json, "--json"}, {line.no_plugins, "--no-plugins"},
-                                                {line.data, "--data"}, {line.markdown, "--markdown"}};
+  const std::pair<bool, const char*> flags[] = {{line.fresh, "--new"},           {line.quiet, "--quiet"},
+                                                {line.json, "--json"},           {line.no_plugins, "--no-plugins"},
+                                                {line.data, "--data"},           {line.markdown, "--markdown"},
+                                                {line.supervise, "--supervise"}, {line.retry, "--retry"}};
   for (const auto& [set, name] : flags)
     if (set) out.emplace_back(name);
   if (targets.empty()) return out;

@@ -9,7 +9,21 @@
 
 namespace holdfast::app {
 
-enum class Command { kRun, kValidate, kPlan, kEval, kInspect, kStatus, kPlugins, kSchema, kMetrics, kVersion, kHelp };
+enum class Command {
+  kRun,
+  kValidate,
+  kPlan,
+  kEval,
+  kInspect,
+  kStatus,
+  kPlugins,
+  kSchema,
+  kMetrics,
+  kWhy,
+  kDoctor,
+  kVersion,
+  kHelp
+};
 enum class OnLocked { kFail, kSkip, kWait };
 
 struct CommandLine {
@@ -22,14 +36,17 @@ struct CommandLine {
   std::string checkpoint = "final";      ///< eval: final, best or a path
   std::string check;                     ///< plugins --check FILE
   OnLocked on_locked = OnLocked::kFail;
-  bool fresh = false;       ///< --new
-  bool quiet = false;       ///< nothing on success
-  bool json_log = false;    ///< --log-format json
-  bool json = false;        ///< --json
-  bool no_plugins = false;  ///< validate --no-plugins
-  bool data = false;        ///< validate --data
-  bool markdown = false;    ///< schema, metrics --markdown
-  std::string help;         ///< kHelp: the text to print
+  bool fresh = false;           ///< --new
+  bool quiet = false;           ///< nothing on success
+  bool json_log = false;        ///< --log-format json
+  bool json = false;            ///< --json
+  bool no_plugins = false;      ///< validate --no-plugins
+  bool data = false;            ///< validate --data
+  bool markdown = false;        ///< schema, metrics --markdown
+  bool supervise = false;       ///< run --supervise
+  bool retry = false;           ///< run --retry: try again what has just failed for good
+  std::string termination_log;  ///< why --termination-log FILE
+  std::string help;             ///< kHelp: the text to print
 };
 
 /// Parses the arguments after the program's name. Options may stand before or after SPEC. `--help` gives kHelp with the

@@ -15,7 +15,8 @@ constexpr std::array kRows = {
                "  holdfast run configs/digits.toml\n"
                "  holdfast run configs/digits.toml --set optimizer.lr=3e-4 --set train.epochs=40\n"
                "  holdfast run configs/runs/digits          continue the newest generation\n"
-               "  holdfast run a.toml b.toml c.toml         one process each; a failing one does not stop the rest\n\n"
+               "  holdfast run a.toml b.toml c.toml         one process each; a failing one does not stop the rest\n"
+               "  holdfast run a.toml --supervise           start again after crashes, kills and hangs\n\n"
                "Run again after an interruption: the newest good checkpoint is found and training goes on.\n"
                "With several recipes the exit code is that of the first one that failed; SIGINT or SIGTERM stops the\n"
                "current one after saving and starts no other.",
@@ -42,6 +43,19 @@ constexpr std::array kRows = {
                false},
     CommandRow{Command::kStatus, "status", "A table of all runs below a folder",
                "Example:\n  holdfast status configs/runs", false},
+    CommandRow{Command::kWhy, "why", "Say why a run stopped: cause, evidence, what to do",
+               "Examples:\n"
+               "  holdfast why configs/runs/digits\n"
+               "  holdfast why configs/runs/digits --json\n"
+               "  holdfast why /runs/nightly --termination-log /dev/termination-log\n\n"
+               "Exit code 0 whenever there is an answer; the run's own code is in it.",
+               false},
+    CommandRow{Command::kDoctor, "doctor", "Check the machine before a run",
+               "Examples:\n"
+               "  holdfast doctor\n"
+               "  holdfast doctor configs/digits.toml --json\n\n"
+               "Exit code 69 when a check finds a fault.",
+               false},
     CommandRow{Command::kPlugins, "plugins", "List plugins, or one plugin's options",
                "Examples:\n"
                "  holdfast plugins\n"
@@ -60,8 +74,8 @@ constexpr std::array kRows = {
                false},
 };
 
-constexpr std::array<std::string_view, 4> kUnbuiltCommands = {"report", "why", "doctor", "checkpoint"};
-constexpr std::array<std::string_view, 3> kUnbuiltOptions = {"--supervise", "--retry", "--measure"};
+constexpr std::array<std::string_view, 2> kUnbuiltCommands = {"report", "checkpoint"};
+constexpr std::array<std::string_view, 1> kUnbuiltOptions = {"--measure"};
 
 }  // namespace
 

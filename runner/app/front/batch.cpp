@@ -97,11 +97,16 @@ BatchResult run_batch(const std::vector<Job>& jobs) {
     const timespec now{};
     if (sigtimedwait(&stops, nullptr, &now) > 0) stopping = true;  // came between two jobs
     batch.jobs.push_back(stopping ? JobResult{job.name, false, 0, 0} : wait_for(job, start(job), stopping));
-    if (batch.code == 0) batch.code = batch.jobs.back().code;
   }
-  const bool left_out = std::any_of(batch.jobs.begin(), batch.jobs.end(), [](const auto& job) { return !job.started; });
-  if (batch.code == 0 && left_out) batch.code = static_cast<int>(ExitCode::kStoppedAfterSave);
+  batch.code = batch_code(batch);
   return batch;
+}
+
+int batch_code(const BatchResult& batch) {
+  for (const auto& job : batch.jobs)
+    if (job.code != 0) return job.code;
+  const bool left_out = std::any_of(batch.jobs.begin(), batch.jobs.end(), [](const auto& job) { return !job.started; });
+  return left_out ? static_cast<int>(ExitCode::kStoppedAfterSave) : 0;
 }
 
 std::string batch_table(const BatchResult& batch) {

@@ -29,6 +29,9 @@ struct BatchResult {
 /// SIGTERM when this process dies. Blocks these signals and SIGCHLD in this thread and leaves them blocked.
 BatchResult run_batch(const std::vector<Job>& jobs);
 
+/// The code of a whole batch, as BatchResult::code tells it.
+int batch_code(const BatchResult&);
+
 /// One line a job: name, exit code, meaning; signals by name.
 std::string batch_table(const BatchResult&);
 

@@ -12,9 +12,13 @@
 #include "app/command/fault.hpp"
 #include "app/command/help.hpp"
 #include "app/front/batch.hpp"
+#include "app/front/doctor.hpp"
 #include "app/front/inspection.hpp"
 #include "app/front/location.hpp"
 #include "app/front/run_table.hpp"
+#include "app/front/source.hpp"
+#include "app/front/supervision.hpp"
+#include "app/front/why.hpp"
 #include "app/version.hpp"
 #include "base/output.hpp"
 #include "base/signal.hpp"
@@ -37,6 +41,23 @@ void print(const std::string& text) { result.put(text); }
               "install again, or build the target holdfast-worker");
 }
 
+int tell(const CommandLine& line, const BatchResult& outcome) {
+  if (!line.quiet)
+    print("\n" + batch_table(outcome));
+  else if (outcome.code != 0)
+    std::fputs(batch_table(outcome).c_str(), stderr);
+  return outcome.code;
+}
+
+int supervised(const CommandLine& line, const std::string& worker) {
+  BatchResult outcome;
+  bool stopped = false;
+  for (const auto& target : line.targets)
+    outcome.jobs.push_back(stopped ? JobResult{target, false, 0, 0} : run_supervised(line, target, worker, stopped));
+  outcome.code = batch_code(outcome);
+  return line.targets.size() > 1 ? tell(line, outcome) : outcome.code;
+}
+
 int batch(const CommandLine& line, const std::string& worker) {
   std::vector<Job> jobs;
   for (const auto& target : line.targets) {
@@ -45,12 +66,22 @@ int batch(const CommandLine& line, const std::string& worker) {
     job.arguments.insert(job.arguments.end(), arguments.begin(), arguments.end());
     jobs.push_back(std::move(job));
   }
-  const BatchResult outcome = run_batch(jobs);
-  if (!line.quiet)
-    print("\n" + batch_table(outcome));
-  else if (outcome.code != 0)
-    std::fputs(batch_table(outcome).c_str(), stderr);
-  return outcome.code;
+  return tell(line, run_batch(jobs));
+}
+
+int why(const CommandLine& line) {
+  const supervise::RealSystem system(environment("HOLDFAST_SYSROOT").value_or(""));
+  const Why found = why_of(system, line.targets.front());
+  print(line.json ? found.json : found.text);
+  if (!line.termination_log.empty()) write_termination_log(line.termination_log, found.verdict);
+  return 0;
+}
+
+int doctor(const CommandLine& line) {
+  const supervise::RealSystem system(environment("HOLDFAST_SYSROOT").value_or(""));
+  const auto checks = check_up(system, checkup_facts(line, HOLDFAST_TORCH_VERSION));
+  print(line.json ? checkup_json(checks) : checkup_text(checks));
+  return has_fault(checks) ? static_cast<int>(ExitCode::kUnavailable) : 0;
 }
 
 int dispatch(const CommandLine& line) {
@@ -67,6 +98,10 @@ int dispatch(const CommandLine& line) {
       const auto runs = find_runs(line.targets.front());
       return print(line.json ? run_json(runs) : run_table(runs)), 0;
     }
+    case Command::kWhy:
+      return why(line);
+    case Command::kDoctor:
+      return doctor(line);
     case Command::kMetrics:
       return print(line.json       ? telemetry::catalogue_json()
                    : line.markdown ? telemetry::catalogue_markdown()
@@ -77,6 +112,7 @@ int dispatch(const CommandLine& line) {
   }
   const std::string worker = worker_of(own_path());
   base::block_signals();  // a stop request while LibTorch loads waits for the worker's watcher, instead of killing it
+  if (line.command == Command::kRun && line.supervise) return supervised(line, worker);
   if (line.command == Command::kRun && line.targets.size() > 1) return batch(line, worker);
   become(worker, arguments_of(line, line.targets));
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/command/command_line.hpp"
-#include "app/worker/source.hpp"
+#include "app/front/source.hpp"
 #include "base/log.hpp"
 #include "engine/trainer.hpp"
 #include "host/host.hpp"

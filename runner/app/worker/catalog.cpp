@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "app/front/location.hpp"
-#include "app/worker/source.hpp"
+#include "app/front/source.hpp"
 #include "base/io_error.hpp"
 
 namespace holdfast::app {

@@ -8,6 +8,7 @@
 #include <array>
 #include <string_view>
 
+#include "app/worker/flight.hpp"
 #include "app/worker/parting.hpp"
 #include "base/plugin_guard.hpp"
 #include "holdfast/exit_code.hpp"
@@ -37,7 +38,10 @@ std::string_view name_of(int number) {
   }
 }
 
-void on_crash(int number) {
+bool dies_by_signal = false;
+
+void on_crash(int number, siginfo_t* info, void*) {
+  record_fault(number, info->si_code, info->si_addr);
   const base::PluginCall& running = base::running_plugin_call();
   if (running.plugin.empty())
     speak({"bug.crashed",
@@ -47,20 +51,22 @@ void on_crash(int number) {
     speak({"plugin.crashed",
            {"plugin '", running.plugin, "': ", running.call, " crashed (", name_of(number), ")"},
            "this is a fault of the plugin, not of the recipe; report it to its author"});
-  _exit(static_cast<int>(ExitCode::kBug));
+  if (dies_by_signal) raise(number);  // blocked until this handler returns, and then not handled again
+  if (!dies_by_signal) _exit(static_cast<int>(ExitCode::kBug));
 }
 
 }  // namespace
 
-void report_crashes() {
+void report_crashes(bool keep_signal) {
+  dies_by_signal = keep_signal;
   static std::array<char, kStackBytes> stack;
   stack_t alternate{};
   alternate.ss_sp = stack.data();
   alternate.ss_size = stack.size();
   sigaltstack(&alternate, nullptr);
   struct sigaction action {};
-  action.sa_handler = on_crash;
-  action.sa_flags = SA_ONSTACK | static_cast<int>(SA_RESETHAND);
+  action.sa_sigaction = on_crash;
+  action.sa_flags = SA_ONSTACK | SA_SIGINFO | static_cast<int>(SA_RESETHAND);
   sigemptyset(&action.sa_mask);
   for (const int number : kSignals) sigaction(number, &action, nullptr);
 }

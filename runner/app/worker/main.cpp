@@ -1,5 +1,6 @@
 // holdfast-worker: the half of the command that needs LibTorch. Started by the front; the same command line.
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -7,10 +8,11 @@
 
 #include "app/command/command_line.hpp"
 #include "app/command/fault.hpp"
+#include "app/front/source.hpp"
 #include "app/worker/commands.hpp"
 #include "app/worker/crash.hpp"
+#include "app/worker/flight.hpp"
 #include "app/worker/foreign_exit.hpp"
-#include "app/worker/source.hpp"
 #include "base/folder.hpp"
 #include "base/output.hpp"
 #include "base/text.hpp"
@@ -24,8 +26,10 @@ namespace {
 std::atomic<bool> preparing{true};
 base::Output result;
 
-/// On the watcher's thread. While a run is only being prepared there is nothing to save and nobody to ask.
+/// On the watcher's thread, at the first request. While a run is only being prepared there is nothing to save and
+/// nobody to ask.
 void leave_while_preparing(const std::string& why) {
+  if (auto* recorder = flight()) recorder->stop(why);
   if (!preparing) return;
   const std::string line = "holdfast: " + why + ": stopped before anything was changed\n";
   (void)!write(STDERR_FILENO, line.data(), line.size());
@@ -87,6 +91,7 @@ int guarded(const CommandLine& line, Frame& frame) {
 }  // namespace
 
 void Frame::end(ExitCode code, std::string_view reason) {
+  end_flight();
   if (!signs) return;
   metrics->ended(code);
   signs->ended(code, reason);
@@ -132,7 +137,9 @@ int carry_out(const std::vector<std::string>& arguments) {
 int main(int count, char** values) {
   holdfast::base::fill_standard_descriptors();
   holdfast::base::block_signals();  // before any thread is made
-  holdfast::app::report_crashes();
+  holdfast::app::report_crashes(holdfast::app::environment("HOLDFAST_SUPERVISOR").has_value());
+  holdfast::app::answer_stack_requests();
+  signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is then an error of write, with words
   holdfast::app::report_foreign_exits();
   holdfast::host::end_process(carry_out({values + 1, values + count}));
 }

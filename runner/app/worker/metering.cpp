@@ -3,6 +3,8 @@
 
 #include <sys/statvfs.h>
 
+#include "app/front/aftermath.hpp"
+#include "app/front/source.hpp"
 #include "base/listen_address.hpp"
 #include "device/device.hpp"
 #include "device/domain_pool.hpp"
@@ -73,8 +75,39 @@ telemetry::ExporterSettings exporter_settings(const spec::Recipe& recipe, const 
   return settings;
 }
 
+void remember_failures(const std::string& home, telemetry::RunMetrics& metrics) {
+  Failures known = read_failures(home);
+  for (const auto& row : supervise::causes()) {
+    if (row.cause == supervise::Cause::kNone || row.cause == supervise::Cause::kUsage) continue;
+    known.failures.try_emplace(std::string(row.name), 0);
+    known.restarts.try_emplace(std::string(row.name), 0);
+  }
+  metrics.remember(known.failures, known.restarts);
+}
+
+FlightSettings flight_settings(const spec::Recipe& recipe, const checkpoint::Generation& generation, int attempt) {
+  FlightSettings settings;
+  settings.folder = generation.path;
+  settings.attempt = attempt;
+  settings.device = device::select(recipe.run.string("device")).str();
+  settings.version = HOLDFAST_VERSION;
+  settings.hang_seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(recipe.supervise.duration("hang_timeout")).count();
+  settings.supervisor = std::atoll(environment("HOLDFAST_SUPERVISOR").value_or("0").c_str());
+  settings.gpu = recipe.run.string("device") != "cpu";
+  settings.memory = [](supervise::Sample& sample) {
+    const device::MemoryReading at = device::pool_of(device::Domain::kDevice).reading();
+    sample.device_allocated = at.allocated;
+    sample.device_reserved = at.reserved;
+    if (at.budget > 0) sample.device_budget = at.budget;
+    sample.host_allocated = device::pool_of(device::Domain::kHost).reading().allocated;
+  };
+  return settings;
+}
+
 SaveReport MeteredSaver::save(const base::StateView& state, const Request& request) {
   metrics_->saving();
+  if (auto* recorder = flight()) recorder->sign(supervise::Phase::kSaving, supervise::Sign::kSave);
   try {
     SaveReport report = saver_.save(state, request);
     metrics_->saved(bytes_of(state.model) + bytes_of(state.optimizer));

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "app/worker/flight.hpp"
 #include "base/log.hpp"
 #include "checkpoint/home.hpp"
 #include "engine/trainer.hpp"
@@ -19,6 +20,12 @@ std::unique_ptr<telemetry::RunMetrics> run_metrics(const spec::Recipe& recipe, c
 telemetry::RunIdentity run_identity(const spec::Recipe& recipe, const checkpoint::Generation& generation, int attempt);
 telemetry::ExporterSettings exporter_settings(const spec::Recipe& recipe, const checkpoint::Generation& generation,
                                               base::RunLog& log);
+
+/// Failures and restarts of the home by cause into its metrics; every cause that can be a failure is there from the
+/// start.
+void remember_failures(const std::string& home, telemetry::RunMetrics& metrics);
+/// Of the recorder; a supervisor is named by the environment.
+FlightSettings flight_settings(const spec::Recipe& recipe, const checkpoint::Generation& generation, int attempt);
 
 /// Tells how long each save took and which failed, and hands everything on.
 class MeteredSaver : public engine::Saver {

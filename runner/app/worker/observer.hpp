@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/worker/flight.hpp"
 #include "base/signal.hpp"
 #include "engine/trainer.hpp"
 #include "telemetry/life_signs.hpp"
@@ -39,24 +40,35 @@ class SignsObserver : public engine::Observer {
     signs_->started(
         {progress.update, progress.epoch, progress.samples_seen, facts.total_updates, facts.updates_per_epoch, from_});
     if (first_) signs_->saved(*first_);
+    sign(supervise::Phase::kTraining, supervise::Sign::kBegun);
     metrics_->started({progress.update, progress.epoch, progress.samples_seen, facts.total_updates});
   }
   void window(const engine::WindowSeen& seen) override {
+    if (auto* recorder = flight())
+      recorder->window(seen.report.update, seen.report.window, seen.report.epoch, seen.samples_seen, seen.report.loss,
+                       seen.report.applied);
     signs_->window(seen.report, seen.samples_seen, seen.data_wait);
     metrics_->window(seen.report, seen.samples_seen, seen.dropped,
                      {seen.data_wait, seen.times.forward, seen.times.backward, seen.times.update, seen.compute});
     if (!told_ && watcher_.asked() != nullptr) tell_signal();
   }
-  void evaluating() override { metrics_->evaluating(); }
+  void evaluating() override {
+    sign(supervise::Phase::kEvaluating, supervise::Sign::kEvaluation);
+    metrics_->evaluating();
+  }
   void evaluated(const EvalReport& report, bool best) override {
+    sign(supervise::Phase::kTraining, supervise::Sign::kEvaluated);
     metrics_->evaluated(report);
     signs_->evaluated(report, best);
   }
   void saved(const SaveReport& report) override {
+    sign(supervise::Phase::kTraining, supervise::Sign::kSaved);
     if (!told_ && watcher_.asked() != nullptr) tell_signal();
     signs_->saved(report);
   }
   void out_of_memory(const OomReport& report) override {
+    if (auto* recorder = flight())
+      recorder->shortage(report.update, report.micro_batch, report.phase, report.action, report.text);
     metrics_->out_of_memory(report);
     signs_->out_of_memory(report);
   }
@@ -73,6 +85,9 @@ class SignsObserver : public engine::Observer {
   }
 
  private:
+  static void sign(supervise::Phase phase, supervise::Sign what) {
+    if (auto* recorder = flight()) recorder->sign(phase, what);
+  }
   void tell_signal() {
     told_ = true;
     metrics_->stopping();
@@ -88,11 +103,14 @@ class SignsObserver : public engine::Observer {
   bool told_ = false;
 };
 
-/// The watcher as the engine's stop flag.
+/// The watcher as the engine's stop flag. Each look at it is a sign of life.
 class WatchedStop : public engine::StopFlag {
  public:
   explicit WatchedStop(const base::SignalWatcher& watcher) : watcher_(watcher) {}
-  [[nodiscard]] const std::string* asked() const override { return watcher_.asked(); }
+  [[nodiscard]] const std::string* asked() const override {
+    if (auto* recorder = flight()) recorder->beat();
+    return watcher_.asked();
+  }
 
  private:
   const base::SignalWatcher& watcher_;

@@ -5,9 +5,12 @@
 #include <filesystem>
 #include <thread>
 
+#include "app/front/aftermath.hpp"
 #include "app/worker/assembly.hpp"
 #include "app/worker/best_start.hpp"
 #include "app/worker/commands.hpp"
+#include "app/worker/flight.hpp"
+#include "app/worker/inputs.hpp"
 #include "app/worker/metering.hpp"
 #include "app/worker/observer.hpp"
 #include "app/worker/resumption.hpp"
@@ -48,6 +51,8 @@ class Run {
     require_newest(line_);
     checkpoint::RunHome::require_own_place(home_);
     if (done()) return 0;
+    inputs_ = inputs_of(assembly_.recipe(), assembly_.host());
+    refuse_tombstone(line_, standing(), inputs_);
     std::optional<checkpoint::Loaded> requested;
     if (requests_checkpoint(line_)) {
       build_trainer();  // it judges the checkpoint before anything is touched
@@ -84,6 +89,11 @@ class Run {
     const auto status = telemetry::read_status(found.path);
     if (!line_.quiet) print(already_done(assembly_.recipe(), found, status, go_on_target(line_, home_)));
     return true;
+  }
+
+  /// The generation that stands in the home; none where it cannot be looked into: that is told when it is opened.
+  [[nodiscard]] checkpoint::Generation standing() const {
+    return access(home_.c_str(), R_OK | X_OK) == 0 ? checkpoint::RunHome::look(home_) : checkpoint::Generation{};
   }
 
   /// Takes the lock. False when there is nothing to do here: the home was locked and is to be skipped, or whoever held
@@ -141,6 +151,7 @@ class Run {
     std::optional<SaveReport> first;
     if (fresh) first = begin_generation(start);
     if (fresh && current.state == checkpoint::GenerationState::kUnfinished) abandon(current);
+    if (!fresh) settle_last();
     generation_ = owned_->current();
     const int attempt = fresh ? 1 : current.attempts + 1;
     if (assembly_.recipe().log.boolean("file")) {
@@ -151,9 +162,12 @@ class Run {
     saver_.open({generation_.path, generation_.name, attempt, retention(assembly_.recipe())});
     const std::string from = start.state ? std::filesystem::path(start.state->path).filename().string() : "";
     for (const auto& note : saver_.store().clean(fresh ? "" : from)) frame_.log.warn(note);
+    remember_failures(home_, *frame_.metrics);
     frame_.metrics->identify(run_identity(assembly_.recipe(), generation_, attempt));
     frame_.exporter = std::make_unique<telemetry::Exporter>(
         *frame_.metrics, exporter_settings(assembly_.recipe(), generation_, frame_.log));
+    keep_inputs(generation_.path, inputs_);
+    begin_flight(flight_settings(assembly_.recipe(), generation_, attempt), frame_.log);
     open_signs(attempt);
     frame_.log.info(assembly_.recipe().run.string("name") + ": attempt " + std::to_string(attempt) + " in " +
                     generation_.path);
@@ -187,6 +201,13 @@ class Run {
     at.epoch = start.state->counters.epoch;
     at.samples_seen = start.state->counters.samples_seen;
     return at;
+  }
+
+  /// How the attempt before this one ended, before this one writes over what tells it.
+  void settle_last() const {
+    supervise::Trace trace = trace_of(home_);
+    trace.locked = false;  // by us
+    settle(supervise::RealSystem(environment("HOLDFAST_SYSROOT").value_or("")), trace);
   }
 
   static void abandon(const checkpoint::Generation& left) {
@@ -234,7 +255,7 @@ class Run {
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   Source source_;
   Assembly assembly_;
-  std::string home_;
+  std::string home_, inputs_;
   StoreSaver saver_;
   MeteredSaver metered_{saver_};
   WatchedStop stop_;

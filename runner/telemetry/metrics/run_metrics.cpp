@@ -118,6 +118,16 @@ void RunMetrics::identify(const RunIdentity& identity) {
   families.gauge("holdfast_run_attempt").Set(identity.attempt);
 }
 
+void RunMetrics::remember(const std::map<std::string, std::int64_t>& failures,
+                          const std::map<std::string, std::int64_t>& restarts) {
+  const auto put = [this](std::string_view name, const std::map<std::string, std::int64_t>& counts) {
+    for (const auto& [cause, count] : counts)
+      impl_->families.counter(name, {{"cause", label_text(cause)}}).Increment(static_cast<double>(count));
+  };
+  put("holdfast_run_failures_total", failures);
+  put("holdfast_supervisor_restarts_total", restarts);
+}
+
 void RunMetrics::started(const StartPosition& at) {
   impl_->samples_seen = at.samples_seen;
   impl_->run_update.Set(static_cast<double>(at.update));

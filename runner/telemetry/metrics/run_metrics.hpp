@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -67,6 +68,9 @@ class RunMetrics {
   RunMetrics& operator=(const RunMetrics&) = delete;
 
   void identify(const RunIdentity& identity);
+  /// What the run home remembers of earlier attempts: each cause with its count. Once.
+  void remember(const std::map<std::string, std::int64_t>& failures,
+                const std::map<std::string, std::int64_t>& restarts);
   void started(const StartPosition& at);
   /// `dropped`: why it was not applied, one of the catalogue's reasons. Under a microsecond.
   void window(const WindowReport& report, std::int64_t samples_seen, std::string_view dropped, const StageTimes& times);

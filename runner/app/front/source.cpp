@@ -1,5 +1,5 @@
 // Overrides of the command line become overrides of the recipe, so that the effective recipe tells the truth.
-#include "app/worker/source.hpp"
+#include "app/front/source.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -35,6 +35,21 @@ Source source_of(const CommandLine& line, const std::string& target) {
   }
   if (!line.output.empty()) source.home = base::absolute_path(line.output);
   return source;
+}
+
+RunSettings run_settings(const CommandLine& line, const std::string& target) {
+  Source source = source_of(line, target);
+  if (!source.home.empty()) source.reading.overrides.push_back({"run.output", source.home});
+  const spec::Recipe recipe = spec::read_recipe(source.recipe, source.reading);
+  RunSettings settings;
+  settings.name = recipe.run.string("name");
+  settings.home = recipe.run.path("output");
+  settings.device = recipe.run.string("device");
+  settings.keep = recipe.checkpoint.integer("keep");
+  settings.max_restarts = recipe.supervise.integer("max_restarts");
+  settings.backoff = recipe.supervise.duration("backoff");
+  settings.hang_timeout = recipe.supervise.duration("hang_timeout");
+  return settings;
 }
 
 }  // namespace holdfast::app
