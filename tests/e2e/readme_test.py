@@ -32,7 +32,7 @@ class Readme(Case):
     def test_its_table_of_commands_runs(self):
         home = self.folder / "digits"
         self.holdfast("run", DIGITS, "--output", home, "--set", "train.epochs=2")
-        known = {"RECIPE...": DIGITS, "RECIPE": DIGITS, "RUN_DIR": home, "PATH": home, "DIR": self.folder, "[NAME]": "mlp"}
+        known = {"RECIPE...": DIGITS, "RECIPE": DIGITS, "[RECIPE]": DIGITS, "RUN_DIR": home, "PATH": home, "DIR": self.folder, "[NAME]": "mlp"}
         rows = re.findall(r"^\| `holdfast ([^`]+)` \|", README, flags=re.M)
         self.assertGreaterEqual(len(rows), 8)
         for row in rows:

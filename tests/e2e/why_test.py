@@ -256,7 +256,7 @@ class Why(Case):
             (root / "sys/fs/cgroup/job/memory.events").write_text("oom_kill 0\n")
             (root / "proc/sys/kernel/random/boot_id").write_text("one\n")
             (root / "dev/kmsg").write_text("")
-            process = self.run_until(env=env)
+            process = self.run_until("checkpoint", env=env)
             pid = self.status(self.home)["pid"]
             process.kill()
             process.wait()

@@ -119,6 +119,7 @@ TEST_CASE("the effective recipe is this text") {
         "[schedule]\nname = \"constant\"\nwarmup_updates = 0\n\n"
         "[memory]\non_oom = [\"save\"]\n\n"
         "[checkpoint]\nkeep = 3\nbest = \"eval.loss:min\"\nasync = false\non_error = \"continue\"\n\n"
+        "[supervise]\nmax_restarts = 5\nbackoff = \"10 s\"\nhang_timeout = \"10 min\"\n\n"
         "[log]\nlevel = \"info\"\nfile = true\nevery = \"1 s\"\n\n"
         "[plugins]\nsearch = []\n");
 }
