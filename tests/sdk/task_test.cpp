@@ -4,6 +4,9 @@
 #include <doctest/doctest.h>
 #include <torch/torch.h>
 
+#include <cmath>
+#include <limits>
+
 #include "fixtures/components.hpp"
 
 using holdfast::Batch;
@@ -86,6 +89,51 @@ TEST_CASE("The loss is the sum of the losses of any split") {
   const double parts =
       task.loss(head, labelled({0, 1, 2, 3})).item<double>() + task.loss(tail, labelled({0, 1})).item<double>();
   CHECK(whole == doctest::Approx(parts).epsilon(1e-14));
+}
+
+TEST_CASE("Loss and gradient of a small batch are ATen's, ignored labels and wide logits included") {
+  torch::manual_seed(2);
+  for (const std::int64_t classes : {1, 3, 10, 17, 300}) {
+    const at::Tensor logits = (torch::randn({32, classes}) * 30).requires_grad_(true);
+    const at::Tensor same = logits.detach().clone().requires_grad_(true);
+    at::Tensor target = torch::randint(classes, {32}, torch::kLong);
+    target[5] = target[31] = -100;
+    REQUIRE(holdfast::task::SmallCrossEntropy::takes(logits, target));
+    const at::Tensor loss = holdfast::task::cross_entropy_sum(logits, target, -100);
+    const at::Tensor expected = at::cross_entropy_loss(same, target, {}, at::Reduction::Sum, -100);
+    CHECK(loss.dim() == 0);
+    CHECK(loss.item<double>() == doctest::Approx(expected.item<double>()).epsilon(1e-6));
+    const at::Tensor scale = torch::full({}, 0.25);
+    loss.backward(scale);
+    expected.backward(scale);
+    CHECK(at::allclose(logits.grad(), same.grad(), 1e-5, 1e-7));
+    CHECK(logits.grad()[5].count_nonzero().item<std::int64_t>() == 0);
+  }
+}
+
+TEST_CASE("A logit that is not finite reaches the loss, and a label beyond the classes is an error") {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const auto loss = [](std::vector<float> logits, std::int64_t label) {
+    return holdfast::task::cross_entropy_sum(torch::tensor(logits).unsqueeze(0), torch::tensor({label}), -100)
+        .item<double>();
+  };
+  CHECK(std::isnan(loss({0.F, NAN, 1.F}, 0)));
+  CHECK(std::isnan(loss({NAN, 0.F, 1.F}, 2)));
+  CHECK(std::isnan(loss({0.F, infinity, 1.F}, 0)));
+  CHECK(loss({0.F, -infinity, 1.F}, 1) == infinity);
+  CHECK_THROWS_AS((void)loss({0.F, 1.F}, 2), c10::IndexError);
+}
+
+TEST_CASE("What is no small batch of plain float logits goes to ATen") {
+  using holdfast::task::SmallCrossEntropy;
+  const at::Tensor target = torch::zeros({4}, torch::kLong);
+  CHECK(SmallCrossEntropy::takes(torch::zeros({4, 5}), target));
+  CHECK_FALSE(SmallCrossEntropy::takes(torch::zeros({4, 5}, torch::kDouble), target));
+  CHECK_FALSE(SmallCrossEntropy::takes(torch::zeros({4, 5}, torch::kBFloat16), target));
+  CHECK_FALSE(SmallCrossEntropy::takes(torch::zeros({5, 4}).t(), target));
+  CHECK_FALSE(SmallCrossEntropy::takes(torch::zeros({4, 5000}), target));
+  CHECK_FALSE(SmallCrossEntropy::takes(torch::zeros({4, 5, 2}), torch::zeros({4, 2}, torch::kLong)));
+  CHECK_FALSE(SmallCrossEntropy::takes(torch::zeros({0, 5}), torch::zeros({0}, torch::kLong)));
 }
 
 TEST_CASE("The number of classes comes from the data set, or one sentence says what is missing") {

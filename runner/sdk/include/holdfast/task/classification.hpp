@@ -1,12 +1,10 @@
 // The task of naming the class of a sample, or of each of its places. Header-only, compiled in the plugin.
 #pragma once
 
-#include <ATen/Functions.h>
-#include <ATen/core/Reduction.h>
-
 #include <cstdint>
 
 #include "holdfast/model.hpp"
+#include "holdfast/task/cross_entropy.hpp"
 #include "holdfast/task/labels.hpp"
 
 namespace holdfast::task {
@@ -37,8 +35,7 @@ class Classification {
   }
   /// Cross-entropy in nats, summed over the units.
   [[nodiscard]] at::Tensor loss(const Outputs& outputs, const Batch& batch) const {
-    return at::cross_entropy_loss(outputs.get(field::kOutput), batch.fields.get(field::kTarget), {}, at::Reduction::Sum,
-                                  ignore_);
+    return cross_entropy_sum(outputs.get(field::kOutput), batch.fields.get(field::kTarget), ignore_);
   }
   /// "accuracy": share of units whose largest logit is the label's.
   void score(const Outputs& outputs, const Batch& batch, Scores& scores) const {
