@@ -187,6 +187,10 @@ Finding from_exit_code(const Evidence& at, int code) {
     if (auto full = find_full_disk(at)) return *full;
   Finding finding{cause_of_code(code), Certainty::kEstablished, "", {}, code};
   finding.sentence = std::string(cause_row(finding.cause).meaning) + ", told before the run began";
+  if (code == static_cast<int>(ExitCode::kStoppedAfterSave)) {
+    finding.certainty = Certainty::kLikely;
+    finding.sentence = "asked to stop before the run began, or another process holds the run's folder";
+  }
   finding.evidence.push_back("exit code " + std::to_string(code));
   return finding;
 }

@@ -149,17 +149,19 @@ bool keep_verdict(const Verdict& verdict) noexcept {
   }
 }
 
-std::optional<Verdict> kept_verdict(const std::string& generation, std::int64_t pid) {
-  std::string text;
+std::optional<Verdict> kept_verdict(const std::string& generation) {
   try {
-    text = base::read_file(generation + "/" + kPostmortemFile, kLargest);
+    auto verdict = parse_verdict(base::read_file(generation + "/" + kPostmortemFile, kLargest));
+    if (verdict) verdict->generation = generation;
+    return verdict;
   } catch (const Error&) {
     return std::nullopt;
   }
-  auto verdict = parse_verdict(text);
-  if (!verdict || verdict->pid != pid) return std::nullopt;
-  verdict->generation = generation;
-  return verdict;
+}
+
+std::optional<Verdict> kept_verdict(const std::string& generation, std::int64_t pid) {
+  auto verdict = kept_verdict(generation);
+  return verdict && verdict->pid == pid ? verdict : std::nullopt;
 }
 
 }  // namespace holdfast::supervise

@@ -28,5 +28,7 @@ std::optional<Verdict> parse_verdict(std::string_view text);
 bool keep_verdict(const Verdict& verdict) noexcept;
 /// The one that is kept in this folder, if it is of this process.
 std::optional<Verdict> kept_verdict(const std::string& generation, std::int64_t pid);
+/// The same of whatever process.
+std::optional<Verdict> kept_verdict(const std::string& generation);
 
 }  // namespace holdfast::supervise

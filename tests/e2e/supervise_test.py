@@ -2,9 +2,9 @@
 
 import fcntl
 import os
-import pathlib
 import shutil
 import signal
+import socket
 import time
 
 from harness import Case, KILL, SAVE_OFTEN, TERM, main, strict_json
@@ -165,12 +165,16 @@ class Supervise(Case):
             recipe = self.recipe(target="updates = 1000000", more=QUICK + hook + '[metrics]\nlisten = "127.0.0.1:0"\n')
             process = self.start("run", "--supervise", recipe)
             self.wait_for_event(self.home, "start", process)
+            self.wait_for(lambda: self.status(self.home)["metrics_url"], process)
             worker = self.status(self.home)["pid"]
+            port = int(self.status(self.home)["metrics_url"].split(":")[2].split("/")[0])
             began = time.monotonic()
             process.kill()
             process.wait()
             self.wait_for(lambda: not alive(worker))
             self.assertTrue(self.lock_is_free())
+            with socket.socket() as probe:
+                self.assertNotEqual(probe.connect_ex(("127.0.0.1", port)), 0)
             self.assertLess(time.monotonic() - began, 5.5)
 
     def test_supervisor_and_worker_killed_together_the_next_start_still_knows(self):
@@ -190,6 +194,24 @@ class Supervise(Case):
             self.wait_for(self.lock_is_free)
             found = why()
             self.assertEqual((found["cause"], found["certainty"], found["phase"]), ("killed_unknown", "unknown", phase))
+
+    def test_killed_together_while_starting_the_attempt_before_is_still_told(self):
+        recipe = self.recipe(target="updates = 100", more=QUICK + SAVE_OFTEN + "\n" + SLOW)
+        process = self.start("run", recipe)
+        self.wait_for_event(self.home, "update", process)
+        process.send_signal(TERM)
+        self.assertEqual(self.finish(process).returncode, 75)
+        before = self.status(self.home)
+        process = self.start("run", "--supervise", recipe, start_new_session=True)
+        time.sleep(0.05)  # wherever this falls before the attempt begins, the answer is the same
+        os.killpg(process.pid, KILL)
+        process.wait()
+        self.wait_for(self.lock_is_free)
+        found = strict_json(self.holdfast("why", self.home, "--json").stdout)
+        if self.status(self.home) == before:
+            self.assertEqual((found["cause"], found["exit_code"], found["pid"]), ("stopped", 75, before["pid"]))
+        else:
+            self.assertEqual((found["cause"], found["certainty"]), ("killed_unknown", "unknown"))
 
     def test_a_tombstone_gives_the_same_code_at_once_until_something_changes(self):
         fault = '[hook.fault]\naction = "throw"\nat = 5\ntimes = 1000\n'

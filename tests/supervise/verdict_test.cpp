@@ -50,6 +50,13 @@ TEST_CASE("the exit of a worker that never began is told by its code, not by the
   CHECK(verdict.sentence == "the recipe is invalid or in conflict, told before the run began");
 }
 
+TEST_CASE("75 before the run began may be a stop or a locked folder: neither is stated") {
+  Evidence at = silent_death();
+  at.trace.ending = Ending{99, 0, 75, 0, false};
+  CHECK(judge(at).certainty == Certainty::kLikely);
+  CHECK(judge(at).sentence == "asked to stop before the run began, or another process holds the run's folder");
+}
+
 TEST_CASE("place and time of the end come from the recorder where the run itself said nothing") {
   const Verdict verdict = judge(silent_death());
   CHECK(verdict.update == 42);

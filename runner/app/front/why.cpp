@@ -20,6 +20,9 @@ Why why_of(const supervise::System& system, const std::string& path) {
   why.verdict = verdict_on(system, trace);
   why.text = verdict_text(why.verdict);
   why.json = verdict_json(why.verdict);
+  if (trace.locked)
+    if (const auto before = supervise::kept_verdict(trace.generation))
+      why.text += "the attempt before it: " + verdict_text(*before);
   return why;
 }
 
