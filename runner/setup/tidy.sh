@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# clang-tidy, pinned, on the sources of the half without LibTorch; needs build/fast for its compile commands.
+# clang-tidy, pinned, on the sources of the half without LibTorch; needs build/fast for its compile commands and generated headers.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=runner/setup/say.sh
 source "$here/say.sh"
 python=$("$here/setup.sh" >/dev/null && sed -n 's/^set(HOLDFAST_PYTHON "\([^"]*\)".*/\1/p' "$root/build/setup.cmake")
 cd "$root"
-"$here/build.sh" fast
+"$here/build.sh" fast holdfast
 bin=$(dirname "$python")
 mapfile -t sources < <("$python" -c '
 import json, sys
