@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,7 +17,14 @@ struct TensorView {
   std::string name;
   std::string dtype;
   std::vector<std::int64_t> shape;
-  std::span<const std::byte> bytes;
+  std::span<const std::byte> bytes{};
+  /// Where this is set, `bytes` is empty: what it returns are `made_size` bytes, made now, and gone when any tensor of
+  /// the state is read again. So a state is written without a second copy of it in memory.
+  std::function<std::span<const std::byte>()> make{};
+  std::size_t made_size = 0;
+
+  [[nodiscard]] std::size_t size() const { return make ? made_size : bytes.size(); }
+  [[nodiscard]] std::span<const std::byte> read() const { return make ? make() : bytes; }
 };
 
 /// Everything that is saved, at one window edge; each `_json` is one JSON object.

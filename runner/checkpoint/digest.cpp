@@ -55,7 +55,7 @@ void add_tensors(Hasher& hasher, std::string_view file, const std::vector<base::
     line += " " + base::json_string(tensor->name) + " " + tensor->dtype + " [";
     for (std::size_t i = 0; i < tensor->shape.size(); ++i)
       line += (i == 0 ? "" : ",") + std::to_string(tensor->shape[i]);
-    hasher.add(line + "] " + hash_of(tensor->bytes) + "\n");
+    hasher.add(line + "] " + hash_of(tensor->read()) + "\n");
   }
 }
 

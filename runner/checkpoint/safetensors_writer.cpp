@@ -62,9 +62,9 @@ void check(const base::TensorView& tensor) {
   const auto element = dtype_size(tensor.dtype);
   if (!element) bug(tensor, "dtype '" + tensor.dtype + "' is not among " + std::string(dtype_names()));
   const auto bytes = tensor_bytes(tensor.shape, *element);
-  if (!bytes || *bytes != tensor.bytes.size())
+  if (!bytes || *bytes != tensor.size())
     bug(tensor, tensor.dtype + " of shape " + shape_text(tensor.shape) + " does not take the " +
-                    std::to_string(tensor.bytes.size()) + " bytes given");
+                    std::to_string(tensor.size()) + " bytes given");
   if (tensor.shape.size() > kHighestRank) bug(tensor, "more than " + std::to_string(kHighestRank) + " dimensions");
   if (tensor.name == "__metadata__") bug(tensor, "the format reserves this name");
   if (base::valid_utf8(tensor.name) != tensor.name) bug(tensor, "its name is not UTF-8");
@@ -92,7 +92,7 @@ std::string compose_header(const std::vector<base::TensorView>& tensors, std::ve
     for (std::size_t i = 0; i < tensor->shape.size(); ++i)
       header += (i == 0 ? "" : ",") + std::to_string(tensor->shape[i]);
     header += "],\"data_offsets\":[" + std::to_string(at) + ",";
-    header += std::to_string(at += tensor->bytes.size()) + "]}";
+    header += std::to_string(at += tensor->size()) + "]}";
   }
   header += "}";
   header.resize((header.size() + 7) / 8 * 8, ' ');
@@ -112,7 +112,7 @@ WrittenFile write_tensor_file(const base::Folder& folder, const std::string& nam
   const std::string header = compose_header(tensors, order);
   HashedFile file(folder, name);
   file.append(std::as_bytes(std::span(header)));
-  for (const auto* tensor : order) file.append(tensor->bytes);
+  for (const auto* tensor : order) file.append(tensor->read());
   return file.finish();
 }
 

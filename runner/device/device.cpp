@@ -1,6 +1,7 @@
 // Device selection. A CPU build says what is missing instead of computing elsewhere.
 #include "device/device.hpp"
 
+#include <c10/core/AllocatorConfig.h>
 #include <torch/torch.h>
 
 #include "holdfast/error.hpp"
@@ -39,7 +40,17 @@ void set_deterministic(bool on) {
   at::globalContext().setDeterministicAlgorithms(on, /*warn_only=*/false);
   // Filling every fresh tensor with NaN would cost a pass over memory and change no result of a correct model.
   at::globalContext().setDeterministicFillUninitializedMemory(false);
-  at::globalContext().setBenchmarkCuDNN(!on);
+}
+
+void set_cuda(const CudaSettings& settings) {
+  at::globalContext().setBenchmarkCuDNN(settings.cudnn_benchmark);
+  at::globalContext().setAllowTF32CuDNN(settings.tf32);
+  at::globalContext().setAllowTF32CuBLAS(settings.tf32);
+  std::string allocator = settings.expandable_segments ? "expandable_segments:True" : "";
+  if (settings.max_split_size > 0)
+    allocator +=
+        (allocator.empty() ? "" : ",") + ("max_split_size_mb:" + std::to_string(settings.max_split_size >> 20));
+  if (!allocator.empty()) c10::CachingAllocator::setAllocatorSettings(allocator);
 }
 
 }  // namespace holdfast::device

@@ -2,6 +2,7 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "device/memory.hpp"
 #include "engine/evaluation.hpp"
@@ -11,7 +12,7 @@
 namespace holdfast::engine {
 
 std::optional<Outcome> Trainer::Impl::edge(const WindowReport& report) {
-  Requests asked;
+  Requests asked = std::exchange(asked_out_of_memory_, {});
   hooks.window_end(report, asked);
   evaluation_pending_ = evaluation_due(report);
   return conclude(asked, report.last);
@@ -21,6 +22,7 @@ std::optional<Outcome> Trainer::Impl::edge(const WindowReport& report) {
 std::optional<Outcome> Trainer::Impl::conclude(Requests& asked, bool last) {
   Ranked ranked;
   if (evaluation_pending_) ranked = evaluate_and_rank(asked);
+  if (asked.escalate_reason) escalate(*asked.escalate_reason);
   const std::string* signal = parts.stop ? parts.stop->asked() : nullptr;
   if (signal) asked.stop(ExitCode::kStoppedAfterSave, *signal);
 
@@ -73,8 +75,11 @@ std::optional<std::vector<std::pair<std::string, double>>> Trainer::Impl::evalua
                                     s.seed,
                                     progress.update,
                                     autocast_dtype(precision_at(plan, std::max<std::int64_t>(progress.update, 1)))};
-  return engine::evaluate(
-      model, *parts.eval, settings, [&](LoadedWindow& loaded) { settle(loaded, "dataset.eval"); }, stop);
+  eval_ladder.begin_window();
+  return engine::evaluate(model, *parts.eval, settings, eval_plan,
+                          {[this](LoadedWindow& loaded) { settle(loaded, "dataset.eval"); },
+                           [this](OomReport& report, std::int64_t samples) { recover_evaluation(report, samples); }},
+                          stop);
 }
 
 Ranked Trainer::Impl::evaluate_and_rank(Requests& asked) {
@@ -108,7 +113,8 @@ void Trainer::Impl::save(Saver::Request request, bool must_succeed) {
   request.samples_seen = progress.samples_seen;
   SaveReport report;
   try {
-    report = parts.saver->save(state(), request);
+    // Where memory is short there is none for a second copy of the state.
+    report = parts.saver->save(state(request.suffix.empty() ? Copies::kNow : Copies::kWhenRead), request);
     report.ok = true;
     saved_update_ = progress.update;
     saved_window_ = progress.window;
@@ -126,16 +132,33 @@ void Trainer::Impl::save(Saver::Request request, bool must_succeed) {
   hooks.save_end(report);
 }
 
-// For the way out: whatever goes wrong here must not hide why the run ends. Before the first window there is nothing to
-// lose, and a saved identity would refuse the recipe or data once they are mended.
-void Trainer::Impl::emergency_save(ExitCode code) noexcept {
-  try {
-    const bool out_of_memory = code == ExitCode::kDeviceOutOfMemory;
-    if (!save_failed_ && progress.window > 0)
-      save({out_of_memory ? "oom" : "error", out_of_memory ? "-oom" : "", false, 0, 0, 0}, false);
-    hooks.run_end(code);
-  } catch (const std::exception& failure) {
-    observer.note(std::string("while ending after a failure: ") + failure.what());
+void Trainer::Impl::end_failed(const Error& failure) noexcept {
+  const auto attempt = [this](const char* doing, const auto& what) {
+    try {
+      what();
+    } catch (const std::exception& also) {
+      observer.note(std::string(doing) + ": " + also.what());
+    }
+  };
+  attempt("the state could not be saved before the end",
+          [&] { emergency_save(failure.code() == ExitCode::kDeviceOutOfMemory); });
+  attempt("while ending after a failure", [&] { hooks.run_end(failure.code()); });
+}
+
+// Before the first window there is nothing to lose, and a saved identity would refuse the recipe or data once they are
+// mended (a smaller batch, for example).
+void Trainer::Impl::emergency_save(bool out_of_memory) {
+  if (save_failed_) return;
+  if (!out_of_memory) {
+    if (progress.window > 0) save({"error", "", false, 0, 0, 0}, true);
+  } else if (progress.window == 0) {
+    observer.note("no checkpoint is written: memory ran out in the first window, so there is nothing to lose yet");
+  } else if (!asked_out_of_memory_.save_reason) {
+    observer.note("no checkpoint is written: none was asked for ([hook.oom_checkpoint] does)");
+  } else if (!unsaved()) {
+    observer.note("the state after update " + std::to_string(progress.update) + " is in a checkpoint already");
+  } else {
+    save({"oom", "-oom", false, 0, 0, 0}, true);
   }
 }
 

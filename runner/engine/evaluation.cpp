@@ -49,13 +49,36 @@ void add_batch(Model& model, const Batch& batch, std::optional<at::ScalarType> d
   model.score(outputs, batch, totals.scores);
 }
 
-[[noreturn]] void rethrow_named(const std::exception& failure, std::int64_t batch) {
-  if (dynamic_cast<const Error*>(&failure) || dynamic_cast<const std::bad_alloc*>(&failure)) throw;
-  std::string text;
-  const std::string place = "evaluation, batch " + std::to_string(batch);
-  if (device::is_device_out_of_memory(failure, text))
-    throw Error(ExitCode::kDeviceOutOfMemory, "memory.device", place, text, "set a smaller train.eval_batch_size");
+[[noreturn]] void rethrow_named(const std::exception& failure, const std::string& place) {
+  if (dynamic_cast<const Error*>(&failure)) throw;
+  if (const auto* shortage = dynamic_cast<const std::bad_alloc*>(&failure)) {
+    const auto [text, hint] = device::host_shortage(*shortage);
+    throw Error(ExitCode::kHostOutOfMemory, "memory.host", place, text, hint);
+  }
   throw Error(ExitCode::kBug, "model.exception", place, device::sentence_of(failure));
+}
+
+/// Adds a whole batch, or nothing and tells why.
+std::optional<OomReport> try_batch(Model& model, const Batch& batch, Split& split, const EvaluationSettings& settings,
+                                   const StepPlan& plan, std::int64_t number, Totals& totals) {
+  OomReport report;
+  Totals sum = totals;
+  try {
+    for (const Batch& part : split(batch, plan.micro_batch_size.value)) {
+      device::seed_generators(settings.seed, settings.update, part.samples.front().index);
+      add_batch(model, part, settings.dtype, sum);
+    }
+    totals = std::move(sum);
+    return std::nullopt;
+  } catch (const std::exception& failure) {
+    if (!device::is_device_out_of_memory(failure, report.text))
+      rethrow_named(failure, "evaluation, batch " + std::to_string(number));
+  }
+  // The exception is gone here, and with it the tensors that it held.
+  report.update = settings.update;
+  report.phase = "eval";
+  report.micro_batch = number;
+  return report;
 }
 
 std::vector<std::pair<std::string, double>> divide(const Totals& totals) {
@@ -71,7 +94,7 @@ std::vector<std::pair<std::string, double>> divide(const Totals& totals) {
 
 std::optional<std::vector<std::pair<std::string, double>>> evaluate(Model& model, const Dataset& dataset,
                                                                     const EvaluationSettings& settings,
-                                                                    const std::function<void(LoadedWindow&)>& settle,
+                                                                    const StepPlan& plan, const EvaluationCalls& calls,
                                                                     const StopFlag* stop) {
   const EvalMode mode(model);
   const NamedTensors parameters = model.parameters();
@@ -82,14 +105,11 @@ std::optional<std::vector<std::pair<std::string, double>>> evaluate(Model& model
   while (!loader.done()) {
     if (stop && stop->asked()) return std::nullopt;
     LoadedWindow loaded = loader.next();
-    settle(loaded);
-    if (loaded.batch.samples.empty()) continue;
-    device::seed_generators(settings.seed, settings.update, loaded.batch.samples.front().index);
-    try {
-      add_batch(model, split(loaded.batch, 0).front(), settings.dtype, totals);
-    } catch (const std::exception& failure) {
-      rethrow_named(failure, loaded.window.number);
-    }
+    calls.settle(loaded);
+    const auto samples = static_cast<std::int64_t>(loaded.batch.samples.size());
+    if (samples == 0) continue;
+    while (auto report = try_batch(model, loaded.batch, split, settings, plan, loaded.window.number, totals))
+      calls.recover(*report, samples);
   }
   return divide(totals);
 }

@@ -11,6 +11,7 @@
 #include "engine/loader.hpp"
 #include "engine/trainer.hpp"
 #include "holdfast/model.hpp"
+#include "holdfast/step_plan.hpp"
 
 namespace holdfast::engine {
 
@@ -21,13 +22,22 @@ struct EvaluationSettings {
   std::optional<at::ScalarType> dtype{};  ///< that autocast computes forward and loss in; none: off
 };
 
+/// What an evaluation leaves to its caller.
+struct EvaluationCalls {
+  std::function<void(LoadedWindow&)> settle;  ///< deals with corrupt samples of a batch before the model sees it
+  /// The device's memory ran out in a batch of so many samples. Edits the plan, and the batch is evaluated again, or
+  /// throws.
+  std::function<void(OomReport&, std::int64_t samples)> recover;
+};
+
 /// Scores over the whole data set, "loss" (mean over units) first. Each module's own training flag and the grad mode
-/// are restored, by success or exception. `settle` deals with corrupt samples of a batch before the model sees it.
+/// are restored, by success or exception. The model sees at most `plan.micro_batch_size` samples at once: another split
+/// of a batch gives the same scores up to summation order.
 /// Empty when `stop` (may be null) was raised before a batch: the rest is left out.
-/// Throws Error 81 when the device's memory runs out, 70 for other exceptions of the model, naming the batch.
+/// Throws Error 88 when the host's memory runs out, 70 for other exceptions of the model, naming the batch.
 std::optional<std::vector<std::pair<std::string, double>>> evaluate(Model& model, const Dataset& dataset,
                                                                     const EvaluationSettings& settings,
-                                                                    const std::function<void(LoadedWindow&)>& settle,
+                                                                    const StepPlan& plan, const EvaluationCalls& calls,
                                                                     const StopFlag* stop);
 
 }  // namespace holdfast::engine

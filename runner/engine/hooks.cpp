@@ -15,7 +15,7 @@ namespace {
 void merge(const std::string& table, Requests asked, Requests& merged) {
   if (asked.skip_reason) refuse(table, "to skip a window", *asked.skip_reason);
   if (asked.rollback_reason) refuse(table, "to roll back", *asked.rollback_reason);
-  if (asked.escalate_reason) refuse(table, "for the next rung of the memory ladder", *asked.escalate_reason);
+  if (asked.escalate_reason && !merged.escalate_reason) merged.escalate_reason = std::move(asked.escalate_reason);
   if (asked.save_reason && !merged.save_reason) merged.save_reason = std::move(asked.save_reason);
   if (asked.stop_code) merged.stop(*asked.stop_code, std::move(asked.stop_reason));
   merged.release = merged.release || asked.release;
@@ -55,6 +55,7 @@ void Hooks::out_of_memory(const OomReport& report, Requests& merged) {
   for (const auto& [table, hook] : hooks_) {
     Requests asked;
     base::guard(table, "out_of_memory", [&] { hook->out_of_memory(report, asked); });
+    if (asked.escalate_reason) refuse(table, "for the next rung of the memory ladder", *asked.escalate_reason);
     merge(table, std::move(asked), merged);
   }
 }

@@ -18,7 +18,7 @@ class Hooks {
   /// These add to `merged`. Throw Error 70 for a request that cannot be met here, naming the hook.
   void window_end(const WindowReport& report, Requests& merged);
   void eval_end(const EvalReport& report, Requests& merged);
-  void out_of_memory(const OomReport& report, Requests& merged);
+  void out_of_memory(const OomReport& report, Requests& merged);  ///< refuses a request for the next rung
   /// The first hook that decides wins.
   FaultVerdict corrupt_sample(const SampleFault& fault);
 

@@ -150,12 +150,35 @@ std::string to_json(const SavedProgress& saved) {
   return object.dump();
 }
 
+namespace {
+
+json to_json(const LargestSegments& known) { return {{"entries", known.entries}, {"names", known.names}}; }
+
+LargestSegments largest_from(const json& segments, const char* field) {
+  const auto words = [](const json& list) {
+    std::vector<std::string> found;
+    if (list.is_array())
+      for (const json& item : list)
+        if (item.is_string()) found.push_back(item.get<std::string>());
+    return found;
+  };
+  const json known = segments.is_object() ? segments.value(field, json()) : json();
+  if (!known.is_object()) return {};
+  return {words(known.value("entries", json())), words(known.value("names", json()))};
+}
+
+}  // namespace
+
 std::string to_json(const SavedExtra& extra) {
   json choices = json::object();
   for (const auto& [key, value] : extra.choices) choices[key] = value;
-  return json{{"oom_retries", extra.oom_retries},
-              {"goals", {{"best", extra.goals.best}, {"early_stop", extra.goals.early_stop}}},
-              {"choices", std::move(choices)}}
+  return json{
+      {"oom_retries", extra.oom_retries},
+      {"goals", {{"best", extra.goals.best}, {"early_stop", extra.goals.early_stop}}},
+      {"choices", std::move(choices)},
+      {"plan_edits", json::parse(extra.plan_edits)},
+      {"segments", {{"recompute", to_json(extra.segments.recompute)}, {"offload", to_json(extra.segments.offload)}}},
+      {"eval_batch", extra.eval_batch}}
       .dump();
 }
 
@@ -165,6 +188,12 @@ SavedExtra extra_from_json(const std::string& text) {
   if (!object.is_object()) return extra;
   if (const auto found = object.find("oom_retries"); found != object.end() && found->is_number_integer())
     extra.oom_retries = std::max<std::int64_t>(0, found->get<std::int64_t>());
+  if (const auto found = object.find("plan_edits"); found != object.end() && found->is_object())
+    extra.plan_edits = found->dump(-1, ' ', false, json::error_handler_t::replace);
+  if (const auto found = object.find("segments"); found != object.end())
+    extra.segments = {largest_from(*found, "recompute"), largest_from(*found, "offload")};
+  if (const auto found = object.find("eval_batch"); found != object.end() && found->is_number_integer())
+    extra.eval_batch = std::max<std::int64_t>(0, found->get<std::int64_t>());
   if (const auto found = object.find("goals"); found != object.end() && found->is_object()) {
     const auto word = [&](const char* name) {
       const auto value = found->find(name);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/loss_scale.hpp"
+#include "engine/selection.hpp"
 #include "engine/trainer.hpp"
 
 namespace holdfast::engine {
@@ -33,6 +34,9 @@ struct SavedExtra {
   SavedGoals goals;
   /// Choices that may change on resume ("optimizer.lr": "0.001"), to tell what did.
   std::vector<std::pair<std::string, std::string>> choices;
+  std::string plan_edits = "{}";  ///< what the ladder changed (plan_change.hpp)
+  KnownSegments segments;         ///< what "largest" means
+  std::int64_t eval_batch = 0;    ///< samples that an evaluation may see at once; 0: all of a batch
 };
 
 /// What to do about any damage in here.

@@ -39,11 +39,15 @@ Outcome Trainer::Impl::run() {
     const auto [text, hint] = device::host_shortage(error);
     failure = Error(ExitCode::kHostOutOfMemory, "memory.host", "run", text, hint);
   } catch (const std::exception& error) {
-    failure =
-        Error(ExitCode::kBug, "run.exception", "update " + std::to_string(progress.update), device::sentence_of(error));
+    std::string text;
+    if (device::is_device_out_of_memory(error, text))
+      failure = out_of_memory_outside(text);
+    else
+      failure = Error(ExitCode::kBug, "run.exception", "update " + std::to_string(progress.update),
+                      device::sentence_of(error));
   }
   loader.stop();
-  emergency_save(failure->code());
+  end_failed(*failure);
   throw *failure;
 }
 
@@ -77,8 +81,8 @@ std::optional<Outcome> Trainer::Impl::window() {
   const StepResult result = train(loaded.batch, learning_rate);
   if (result.fate == Fate::kAbandoned) return abandon();
   const WindowReport report = account(loaded, result, learning_rate);
-  observer.window(
-      {report, progress.samples_seen, begun - asked, Clock::now() - begun, result.times, why_dropped(result.fate)});
+  observer.window({report, progress.samples_seen, begun - asked, Clock::now() - begun, result.times,
+                   why_dropped(result.fate), step.memory_sample()});
   return edge(report);
 }
 
@@ -88,24 +92,8 @@ StepResult Trainer::Impl::train(const Batch& batch, double learning_rate) {
   while (true) {
     auto tried = step.run(batch, {progress.update + 1, learning_rate});
     if (auto* result = std::get_if<StepResult>(&tried)) return std::move(*result);
-    recover(std::get<OomReport>(tried));
+    recover(std::get<OomReport>(tried), static_cast<std::int64_t>(batch.samples.size()));
   }
-}
-
-void Trainer::Impl::recover(OomReport& report) {
-  const Rung& rung = ladder.climb(plan);
-  report.action = rung.action;
-  observer.out_of_memory(report);
-  Requests asked;
-  hooks.out_of_memory(report, asked);
-  if (rung.climb) {
-    ++progress.oom_retries;
-    return;
-  }
-  throw Error(ExitCode::kDeviceOutOfMemory, "memory.device",
-              report.phase + " of update " + std::to_string(report.update) + ", micro-batch " +
-                  std::to_string(report.micro_batch),
-              report.text, "use smaller micro-batches ([strategy.accumulate]) or a bigger device");
 }
 
 void Trainer::Impl::settle(LoadedWindow& loaded, const std::string& table) {
@@ -154,6 +142,7 @@ WindowReport Trainer::Impl::account(const LoadedWindow& loaded, const StepResult
   report.grad_norm = result.grad_norm;
   report.learning_rate = learning_rate;
   report.now = now();
+  report.memory = parts.memory;
   return report;
 }
 

@@ -46,17 +46,22 @@ std::int64_t policy_count(std::string_view entry, std::string_view word) {
   return whole && count > 0 ? count : 0;
 }
 
+bool chooses(const std::string& entry) {
+  return !entry.empty() && policy_count(entry, "every") != 0 && policy_count(entry, "largest") != 0;
+}
+
 Selection::Selection(std::string owner, std::string field, std::vector<std::string> entries)
     : owner_(std::move(owner)), field_(std::move(field)), entries_(std::move(entries)) {
   for (const auto& entry : entries_) {
-    const bool bad = policy_count(entry, "every") == 0 || policy_count(entry, "largest") == 0;
-    if (entry.empty() || bad)
+    if (!engine::chooses(entry))
       throw Error(ExitCode::kBadRecipe, "plan.segments", owner_, "'" + entry + "' chooses no segments to " + field_,
                   "write all, every:N or largest:N with N at least 1, or a pattern such as block.*");
   }
 }
 
-bool Selection::everything() const { return names("*") || names("all"); }
+bool everything(const std::vector<std::string>& entries) {
+  return std::ranges::any_of(entries, [](const auto& entry) { return entry == "*" || entry == "all"; });
+}
 
 bool Selection::names(std::string_view name) const { return std::ranges::find(entries_, name) != entries_.end(); }
 

@@ -1,6 +1,8 @@
 // The whole state of a run at a window edge, out and in. What may come in is judged in state_check.cpp.
 #include <torch/torch.h>
 
+#include <iterator>
+
 #include "engine/identity.hpp"
 #include "engine/progress_json.hpp"
 #include "engine/tensor_bytes.hpp"
@@ -13,11 +15,15 @@ const std::string& Trainer::Impl::identity() {
   return identity_;
 }
 
-base::StateView Trainer::Impl::state() {
+base::StateView Trainer::Impl::state(Copies copies) {
   kept_.clear();
   base::StateView view;
-  view.model = views_of(tensors, kept_);
-  view.optimizer = views_of(optimizer->state(), kept_);
+  NamedTensors all = tensors;
+  for (auto& moment : moments()) all.push_back(std::move(moment));
+  auto views = views_of(all, kept_, copies);
+  const auto middle = views.begin() + static_cast<std::ptrdiff_t>(tensors.size());
+  view.model.assign(std::move_iterator(views.begin()), std::move_iterator(middle));
+  view.optimizer.assign(std::move_iterator(middle), std::move_iterator(views.end()));
   SavedProgress saved{progress, last_eval_update, last_eval, evaluation_pending_, {}, {}, {}};
   if (parts.eval && eval_data_.empty()) eval_data_ = parts.eval->fingerprint();
   saved.eval_data = eval_data_;
@@ -27,7 +33,9 @@ base::StateView Trainer::Impl::state() {
     if (std::string text = strategy->state(); text != "{}") saved.strategies.emplace_back(table, std::move(text));
   view.progress_json = to_json(saved);
   view.identity_json = identity();
-  view.extra_json = to_json(SavedExtra{progress.oom_retries, goals_of(parts.settings), choices()});
+  view.extra_json =
+      to_json(SavedExtra{progress.oom_retries, goals_of(parts.settings), choices(), plan_edits_json(composed, plan),
+                         step.known_segments(), eval_plan.micro_batch_size.value});
   return view;
 }
 
@@ -39,12 +47,14 @@ Texts Trainer::Impl::hook_states() const {
 
 void Trainer::Impl::restore(const base::StateView& saved, bool saved_here, const std::string& where) {
   SavedProgress read = checked(saved, where);
+  const SavedExtra extra = extra_from_json(saved.extra_json);
+  restore_plan(extra);  // before the moments come: where they go
   const NamedTensors model_saved = tensors_of(saved.model, where);
+  (void)moments();
   optimizer->restore(tensors_of(saved.optimizer, where));
   const at::NoGradGuard no_grad;
   for (const auto& [name, tensor] : tensors) tensor.detach().copy_(model_saved.get(name));
 
-  const SavedExtra extra = extra_from_json(saved.extra_json);
   progress = read.progress;
   progress.oom_retries = extra.oom_retries;
   last_eval = std::move(read.last_eval);

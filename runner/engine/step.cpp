@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/plugin_guard.hpp"
+#include "device/anomaly.hpp"
 #include "device/autocast.hpp"
 #include "device/domain.hpp"
 #include "device/out_of_memory.hpp"
@@ -45,6 +46,7 @@ Step::Step(const TrainerParts& parts, const StepPlan& plan, const LossScale& los
       gradients_(parameters),
       buffers_(parts.model->buffers()),
       split_(parameters.empty() ? at::Device(at::kCPU) : parameters.front().tensor.device()),
+      sampler_(parts.meter, parts.sample_every),
       device_(parameters.empty() ? at::Device(at::kCPU) : parameters.front().tensor.device()),
       segments_(std::make_unique<TradedSegments>(plan, model_)) {
   for (const auto& named : parts.strategies) {
@@ -54,6 +56,9 @@ Step::Step(const TrainerParts& parts, const StepPlan& plan, const LossScale& los
 }
 
 Step::~Step() = default;
+KnownSegments Step::known_segments() const { return segments_->known(); }
+void Step::recall(KnownSegments known) { segments_->recall(std::move(known)); }
+std::int64_t Step::outermost_segments() const { return segments_->outermost(); }
 
 StepResult Step::attempt(const Batch& window, const UpdateInfo& update) {
   const auto micro_batches = split_(window, plan_.micro_batch_size.value);
@@ -69,6 +74,7 @@ StepResult Step::attempt(const Batch& window, const UpdateInfo& update) {
     if (place_.micro_batch > 0 && parts_.stop && parts_.stop->asked()) return drop(result, Fate::kAbandoned);
     device::seed_generators(parts_.settings.seed, update.number, batch.samples.front().index);
     const auto micro_scopes = enter(Phase::kMicroBatch);
+    const MemorySampler::Scope sampled(sampler_);
     Lap lap;
     const at::Tensor loss = forward(batch);
     result.times.forward += lap();
@@ -108,7 +114,8 @@ at::Tensor Step::forward(const Batch& batch) {
   const device::PhaseMemory::Scope measured(parts_.phase_memory, "forward");
   const auto scopes = enter(Phase::kForward);
   const base::PluginCallScope running("model", "forward");
-  const device::AutocastScope reduced(device_.type(), {autocast_dtype(precision_at(plan_, place_.update))});
+  // Without kept casts a weight used twice has the same bits of gradient whichever of its uses is computed again.
+  const device::AutocastScope reduced(device_.type(), {autocast_dtype(precision_at(plan_, place_.update)), false});
   const auto saved = segments_->begin(batch);
   at::Tensor loss = model_.loss(model_.forward(batch, *segments_), batch);
   segments_->end();
@@ -179,6 +186,9 @@ void Step::rethrow_named(const std::exception& failure) const {
     const auto [text, hint] = device::host_shortage(*shortage);
     throw Error(ExitCode::kHostOutOfMemory, "memory.host", place, text, hint);
   }
+  if (const std::string text = device::sentence_of(failure); device::is_anomaly(text))
+    throw Error(ExitCode::kDiverged, "model.anomaly", place, text,
+                "run.anomaly_mode found where the first NaN of the backward pass comes from");
   throw Error(ExitCode::kBug, "model.exception", place, device::sentence_of(failure));
 }
 

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "engine/loss_scale.hpp"
+#include "engine/memory_sampler.hpp"
 #include "engine/phases.hpp"
+#include "engine/selection.hpp"
 #include "engine/snapshot.hpp"
 #include "engine/split.hpp"
 #include "engine/trainer.hpp"
@@ -55,6 +57,13 @@ class Step {
   /// Returns a report when the device's memory ran out; no exception is alive then. Throws Error: as plugins threw it,
   /// 70 for any other exception (phase and micro-batch named), 88 when the host's memory ran out.
   std::variant<StepResult, OomReport> run(const Batch& window, const UpdateInfo& update);
+  /// TradedSegments::outermost().
+  [[nodiscard]] std::int64_t outermost_segments() const;
+  /// As of TradedSegments.
+  [[nodiscard]] KnownSegments known_segments() const;
+  void recall(KnownSegments known);
+  /// Of the micro-batches since the last call.
+  MemorySample memory_sample() { return sampler_.take(); }
 
  private:
   StepResult attempt(const Batch& window, const UpdateInfo& update);
@@ -76,6 +85,7 @@ class Step {
   optim::Gradients gradients_;
   Snapshot buffers_;
   Split split_;
+  MemorySampler sampler_;
   at::Device device_;  ///< of the parameters
   std::unique_ptr<TradedSegments> segments_;
   std::vector<NamedStrategy> transformers_, judges_;

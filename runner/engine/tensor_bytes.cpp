@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstring>
+#include <memory>
+#include <span>
 #include <utility>
 
 #include "device/domain.hpp"
@@ -43,6 +45,15 @@ at::Tensor tensor_of(const base::TensorView& view, const std::string& where) {
   damaged(where, view.name, "has the dtype '" + view.dtype + "', which is unknown");
 }
 
+at::Tensor on_host(const at::Tensor& tensor) {
+  const device::HostScope host;
+  return tensor.cpu().contiguous();
+}
+
+std::span<const std::byte> bytes_of(const at::Tensor& tensor) {
+  return {static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()};
+}
+
 }  // namespace
 
 std::string dtype_name(at::ScalarType dtype) {
@@ -52,15 +63,24 @@ std::string dtype_name(at::ScalarType dtype) {
               std::string("a tensor has the dtype ") + c10::toString(dtype) + ", which cannot be saved");
 }
 
-std::vector<base::TensorView> views_of(const NamedTensors& tensors, std::vector<at::Tensor>& kept) {
-  const device::HostScope on_host;
+std::vector<base::TensorView> views_of(const NamedTensors& tensors, std::vector<at::Tensor>& kept, Copies copies) {
   std::vector<base::TensorView> views;
   views.reserve(tensors.size());
+  const auto only = std::make_shared<at::Tensor>();  // one copy at a time for all views
   for (const auto& [name, tensor] : tensors) {
-    const at::Tensor host = tensor.detach().cpu().contiguous();
-    kept.push_back(host);
-    const auto* bytes = static_cast<const std::byte*>(host.const_data_ptr());
-    views.push_back({name, dtype_name(host.scalar_type()), host.sizes().vec(), {bytes, host.nbytes()}});
+    const at::Tensor given = tensor.detach();
+    auto& view = views.emplace_back(base::TensorView{name, dtype_name(given.scalar_type()), given.sizes().vec()});
+    if (copies == Copies::kNow || (given.is_cpu() && given.is_contiguous())) {
+      kept.push_back(on_host(given));
+      view.bytes = bytes_of(kept.back());
+    } else {
+      view.made_size = given.nbytes();
+      view.make = [given, only] {
+        only->reset();
+        *only = on_host(given);
+        return bytes_of(*only);
+      };
+    }
   }
   return views;
 }

@@ -33,13 +33,16 @@ TradedSegments::TradedSegments(const StepPlan& plan, Model& model)
   fixed_.add(model.buffers());
 }
 
-void TradedSegments::follow(Selection& selection, const PlanField<std::vector<std::string>>& field, const char* what) {
-  if (selection.entries() != field.value) selection = Selection(field.owner, what, field.value);
+void TradedSegments::follow(Selection& selection, const PlanField<std::vector<std::string>>& field, const char* what,
+                            const LargestSegments& recalled) {
+  if (selection.entries() == field.value) return;
+  selection = Selection(field.owner, what, field.value);
+  if (recalled.entries == field.value && !recalled.names.empty()) selection.recall(recalled.names);
 }
 
 device::SavedTensorsScope TradedSegments::begin(const Batch& batch) {
-  follow(recompute_, plan_.recompute, "recompute");
-  follow(offload_, plan_.offload, "offload");
+  follow(recompute_, plan_.recompute, "recompute", recalled_.recompute);
+  follow(offload_, plan_.offload, "offload", recalled_.offload);
   fixed_.set_batch(batch);
   offloading_.begin(plan_.offload_min_bytes.value);
   met_.clear();
@@ -50,6 +53,8 @@ device::SavedTensorsScope TradedSegments::begin(const Batch& batch) {
 void TradedSegments::end() {
   if (!recompute_.empty() && !recompute_.learned()) recompute_.learn(met_);
   if (!offload_.empty() && !offload_.everything() && !offload_.learned()) offload_.learn(met_);
+  most_ = std::max(most_, outermost_);
+  if (most_ == 0) most_ = -1;
   const auto last = std::ranges::find(met_.rbegin(), met_.rend(), true, &SegmentSize::outermost);
   last_ = last == met_.rend() ? std::string() : last->name;
 }
@@ -61,7 +66,7 @@ bool TradedSegments::recomputed(std::string_view name, std::int64_t place) const
 std::vector<at::Tensor> TradedSegments::run_list(std::string_view name, const Function& fn,
                                                  std::vector<at::Tensor> inputs) {
   if (inside_ || !at::GradMode::is_enabled()) return fn(inputs);
-  if (std::ranges::find(met_, name, &SegmentSize::name) != met_.end())
+  if (trades() && std::ranges::find(met_, name, &SegmentSize::name) != met_.end())
     throw Error(ExitCode::kBug, "model.segment_name", "segment '" + std::string(name) + "'",
                 "it runs twice in one forward, so its name tells nothing", "give each run of a segment its own name");
   const std::int64_t place = depth_ == 0 ? outermost_++ : -1;

@@ -1,6 +1,7 @@
 // Segments as the plan wants them: plain, recomputed, offloaded. Knows what a forward met, not what a segment does.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <set>
@@ -29,13 +30,29 @@ class TradedSegments : public Segments {
   /// It has ended. Error 78 when the plan names segments that it did not meet.
   void end();
 
+  /// What "largest" means now, to be kept with the plan; and such of a run that is resumed: it applies where the plan
+  /// has the same entries.
+  [[nodiscard]] KnownSegments known() const { return {known(recompute_), known(offload_)}; }
+  void recall(KnownSegments known) { recalled_ = std::move(known); }
+
   std::vector<at::Tensor> run_list(std::string_view name, const Function& fn, std::vector<at::Tensor> inputs) override;
-  [[nodiscard]] bool active() const override {
-    return !recompute_.empty() || (!offload_.empty() && !offload_.everything());
+  /// Also in a first forward that trades nothing: it counts.
+  [[nodiscard]] bool active() const override { return trades() || most_ == 0; }
+  /// Outermost segments that follow one another in a forward; 0 while none has ended that recomputes as the plan says
+  /// now, -1 where the model runs none.
+  [[nodiscard]] std::int64_t outermost() const {
+    if (!recompute_.empty() && !recompute_.learned()) return 0;
+    const auto known = static_cast<std::int64_t>(recompute_.largest().size());
+    return most_ == 0 && known > 0 ? known + 1 : most_;  // recalled, and there are more than those
   }
 
  private:
-  void follow(Selection& selection, const PlanField<std::vector<std::string>>& field, const char* what);
+  [[nodiscard]] bool trades() const { return !recompute_.empty() || (!offload_.empty() && !offload_.everything()); }
+  static LargestSegments known(const Selection& selection) {
+    return selection.largest().empty() ? LargestSegments{} : LargestSegments{selection.entries(), selection.largest()};
+  }
+  static void follow(Selection& selection, const PlanField<std::vector<std::string>>& field, const char* what,
+                     const LargestSegments& recalled);
   [[nodiscard]] bool recomputed(std::string_view name, std::int64_t place) const;
   std::vector<at::Tensor> recompute(SegmentSize& segment, const Function& fn, std::vector<at::Tensor> inputs,
                                     bool offloads);
@@ -49,9 +66,11 @@ class TradedSegments : public Segments {
   RecomputeSetting setting_;
   Offload offloading_{fixed_};
   Selection recompute_, offload_;
+  KnownSegments recalled_;
   std::deque<SegmentSize> met_;  ///< in this forward, in order
   std::string last_;             ///< the outermost segment that ended the forward before
   std::int64_t depth_ = 0, outermost_ = 0;
+  std::int64_t most_ = 0;  ///< of outermost_ at an end; -1: a forward ended without any
 };
 
 }  // namespace holdfast::engine

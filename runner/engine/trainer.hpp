@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/state_view.hpp"
+#include "engine/plan_change.hpp"
 #include "holdfast/dataset.hpp"
 #include "holdfast/hook.hpp"
 #include "holdfast/model.hpp"
@@ -20,6 +21,7 @@
 
 namespace holdfast::device {
 class Arithmetic;
+class MemoryMeter;
 class PhaseMemory;
 }  // namespace holdfast::device
 
@@ -43,6 +45,14 @@ struct StepTimes {
   Duration forward{}, backward{}, update{};
 };
 
+/// Memory of the micro-batches that were looked at: the highest figure of each kind, in bytes.
+struct MemorySample {
+  std::int64_t micro_batches = 0;  ///< looked at; 0: the other figures say nothing
+  std::int64_t allocated = 0;      ///< at their ends: weights, moments, gradients
+  std::int64_t peak = 0;           ///< within them: activations too
+  std::int64_t reserved = 0;       ///< taken from the system, at their ends
+};
+
 /// One window as the observer sees it, every time (the observer limits its own rate; this must stay cheap).
 struct WindowSeen {
   WindowReport report;
@@ -50,6 +60,7 @@ struct WindowSeen {
   Duration data_wait{}, compute{};
   StepTimes times;
   std::string_view dropped;  ///< why it was not applied: "empty", "nonfinite" or "vetoed"; empty when it was
+  MemorySample memory;
 };
 
 /// Life signs. Called on the training thread; never throws.
@@ -63,6 +74,8 @@ class Observer {
   virtual void evaluated(const EvalReport&, bool best) { (void)best; }
   virtual void saved(const SaveReport&) {}
   virtual void out_of_memory(const OomReport&) {}
+  /// A field of the plan is another from now on; told after what made it so.
+  virtual void plan_changed(const PlanChange&, std::int64_t update) { (void)update; }
   virtual void sample_skipped(const SampleFault&) {}
   virtual void note(std::string_view /*sentence*/) {}
   /// As note(), of what the user should change.
@@ -112,8 +125,11 @@ struct TrainerParts {
   bool stop_on_save_error = false;
   /// Keys of the recipe with their texts ("optimizer.lr", "0.001"), saved to tell on resume what changed.
   std::vector<std::pair<std::string, std::string>> choices;
+  const Memory* memory = nullptr;                  ///< what hooks may ask; may be null
   const device::Arithmetic* arithmetic = nullptr;  ///< of the device; null: this machine's
   device::PhaseMemory* phase_memory = nullptr;     ///< records forward, backward and update; may be null
+  device::MemoryMeter* meter = nullptr;            ///< of the device, sampled; may be null
+  std::int64_t sample_every = 0;                   ///< micro-batches from one sample of `meter` to the next; 0: none
 };
 
 struct Outcome {

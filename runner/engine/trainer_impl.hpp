@@ -1,6 +1,6 @@
 // The inside of a Trainer, shared by trainer.cpp (making), run.cpp (the loop), edge.cpp (the
-// edges of windows), state.cpp (saving, restoring), state_check.cpp (what may be restored) and choices.cpp (telling
-// what changed).
+// edges of windows), recovery.cpp (memory that runs out), state.cpp (saving, restoring), state_check.cpp (what may be
+// restored) and choices.cpp (telling what changed).
 #pragma once
 
 #include <chrono>
@@ -17,6 +17,7 @@
 #include "engine/progress_json.hpp"
 #include "engine/ranking.hpp"
 #include "engine/step.hpp"
+#include "engine/tensor_bytes.hpp"
 #include "engine/trainer.hpp"
 #include "optim/optimizer.hpp"
 
@@ -34,7 +35,7 @@ struct Trainer::Impl {
 
   // State (state.cpp).
   [[nodiscard]] const std::string& identity();
-  base::StateView state();
+  base::StateView state(Copies copies = Copies::kNow);
   /// What Trainer::check() does.
   SavedProgress checked(const base::StateView& saved, const std::string& where);
   void restore(const base::StateView& saved, bool saved_here, const std::string& where);
@@ -43,12 +44,14 @@ struct Trainer::Impl {
   Observer silent;
   Observer& observer;
   Model& model;
-  StepPlan plan;
+  StepPlan composed;   ///< as the strategies made it
+  StepPlan plan;       ///< and as the ladder has changed it since
+  StepPlan eval_plan;  ///< of evaluations: only the size of their micro-batches means anything
   LossScale loss_scale;
   NamedTensors tensors;     ///< parameters, then buffers: what is saved as the model
   NamedTensors parameters;  ///< those that train, each once
   std::unique_ptr<optim::Optimizer> optimizer;
-  Ladder ladder;
+  Ladder ladder, eval_ladder;
   Hooks hooks;
   Loader loader;
   Step step;
@@ -63,7 +66,18 @@ struct Trainer::Impl {
   Outcome loop();
   std::optional<Outcome> window();
   StepResult train(const Batch& batch, double learning_rate);
-  void recover(OomReport& report);
+  // Memory that runs out (recovery.cpp).
+  void recover(OomReport& report, std::int64_t samples);
+  void recover_evaluation(OomReport& report, std::int64_t samples);
+  const Rung& climb(OomReport& report, Ladder& rungs, StepPlan& changed, std::int64_t samples);
+  /// Carries out at once what a changed plan needs. False when it cannot be, and then the plan is as before.
+  bool obey(StepPlan& changed, const StepPlan& before);
+  void escalate(const std::string& why);
+  void tell(const std::string& why, const Rung& rung, const StepPlan& before);
+  [[nodiscard]] Room room(std::int64_t samples) const;
+  /// The optimizer's state, made where it is not there yet.
+  NamedTensors moments();
+  void restore_plan(const SavedExtra& saved);
   void require_precision();
   void settle(LoadedWindow& loaded, const std::string& table);
   WindowReport account(const LoadedWindow& loaded, const StepResult& result, double learning_rate);
@@ -73,7 +87,11 @@ struct Trainer::Impl {
   Ranked evaluate_and_rank(Requests& asked);
   Outcome abandon();
   void save(Saver::Request request, bool must_succeed);
-  void emergency_save(ExitCode code) noexcept;
+  /// For the way out: whatever goes wrong here must not hide why the run ends.
+  void end_failed(const Error& failure) noexcept;
+  void emergency_save(bool out_of_memory);
+  /// Memory ran out where no rung can help.
+  Error out_of_memory_outside(const std::string& text);
   [[nodiscard]] bool finished() const;
   void check_fruitful() const;
   [[nodiscard]] bool unsaved() const;
@@ -100,6 +118,7 @@ struct Trainer::Impl {
   bool saved_pending_ = false;
   std::int64_t fruitless_windows_ = 0;  ///< since the last applied update
   bool save_failed_ = false;
+  Requests asked_out_of_memory_;  ///< by hooks, for the next edge
 };
 
 }  // namespace holdfast::engine

@@ -91,12 +91,25 @@ void Optimizer::place_moments(MomentSource source) {
   source_ = std::move(source);
 }
 
-void Optimizer::prepare() {
+void Optimizer::let_go() {
   for (auto& group : groups_) {
     group.parameters.clear();
     group.gradients.clear();
     for (auto& list : group.moments) list.clear();
   }
+}
+
+void Optimizer::prepare() {
+  let_go();
+  try {
+    take_gradients();
+  } catch (...) {
+    let_go();  // or the gradients would live until the next update, which needs their memory
+    throw;
+  }
+}
+
+void Optimizer::take_gradients() {
   for (auto& slot : slots_) {
     const at::Tensor& gradient = slot.parameter.grad();
     if (!gradient.defined()) continue;

@@ -24,6 +24,7 @@ class Optimizer {
 
   /// Takes the gradients that are there now; parameters without one are left alone by this update. Makes missing
   /// moments. Throws Error 70 for a gradient that the kernels cannot use (sparse, other strides than its parameter).
+  /// A failure leaves no gradient held here; moments made so far stay.
   void prepare();
   /// Applies what prepare took, and lets go of the gradients.
   void commit(double learning_rate);
@@ -63,6 +64,8 @@ class Optimizer {
   };
   [[nodiscard]] std::vector<at::Tensor> new_moments(const Slot& slot, const MomentSource& source) const;
   void make_moments(Slot& slot) const;
+  void take_gradients();
+  void let_go();
 
   MomentSource source_;
 

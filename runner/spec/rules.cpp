@@ -45,6 +45,7 @@ class Rules {
     Checked& run = draft_.table("run");
     name(run);
     device(run);
+    reproducible(run);
     if (run.given.contains("output") || !run.options.has("name")) return;
     Value output;
     output.type = Value::Type::kString;
@@ -69,6 +70,15 @@ class Rules {
           "'run.name' must be usable as a folder's name: got " + base::shortened(run.toml["name"]),
           "1 to 200 bytes without '/' and control characters, not beginning with '.' or a space");
     run.options = {};
+  }
+
+  void reproducible(Checked& run) {
+    if (!run.options.has("cudnn_benchmark") || !run.options.has("deterministic")) return;
+    if (run.options.boolean("cudnn_benchmark") && run.options.boolean("deterministic"))
+      fault(run, "cudnn_benchmark", "recipe.conflict",
+            "'run.cudnn_benchmark' takes algorithms by their time, so equal runs may differ: got "
+            "run.deterministic = true",
+            "set deterministic = false, or remove cudnn_benchmark");
   }
 
   void device(Checked& run) {
@@ -175,21 +185,15 @@ class Rules {
   }
 
   void rung(const Checked& table, const std::string& word) {
-    const std::string hint = R"(today there is "save")";
-    const auto found = std::find_if(rungs().begin(), rungs().end(), [&](const Rung& r) { return r.name == word; });
-    if (found == rungs().end()) {
-      std::vector<std::string> known;
-      for (const Rung& each : rungs()) known.emplace_back(each.name);
-      const std::string near = base::nearest_name(word, known).value_or("");
-      fault(table, "on_oom", "recipe.not_a_choice",
-            "'memory.on_oom' holds no such rung: got " + base::shortened(quote(word)) +
-                (near.empty() ? "" : "; did you mean " + quote(near) + "?"),
-            hint);
-    } else if (!found->built) {
-      fault(table, "on_oom", "recipe.not_built",
-            "the rung " + quote(word) + " of 'memory.on_oom' (" + std::string(found->help) + ") is not yet built",
-            hint);
-    }
+    const std::vector<std::string> known(rungs().begin(), rungs().end());
+    if (std::find(known.begin(), known.end(), word) != known.end()) return;
+    std::string hint;
+    for (const auto& each : known) hint += (hint.empty() ? "there are " : ", ") + quote(each);
+    const std::string near = base::nearest_name(word, known).value_or("");
+    fault(table, "on_oom", "recipe.not_a_choice",
+          "'memory.on_oom' holds no such rung: got " + base::shortened(quote(word)) +
+              (near.empty() ? "" : "; did you mean " + quote(near) + "?"),
+          hint);
   }
 
   void checkpoint() {

@@ -21,11 +21,15 @@ Json forbidden(std::initializer_list<const char*> keys) {
   return out;
 }
 
-void run(Json& properties) {
+void run(Json& table) {
+  Json& properties = table["properties"];
   // Usable as a folder's name. The limit counts bytes, which are never fewer than characters.
   properties["name"]["pattern"] =
       anchored_pattern(R"([^/. \x00-\x1f\x7f]([^/\x00-\x1f\x7f]{0,198}[^/ \x00-\x1f\x7f])?)");
   properties["device"]["pattern"] = anchored_pattern("auto|cpu|cuda(:[0-9]{1,3})?");
+  table["allOf"] = Json::array(
+      {{{"if", chosen("cudnn_benchmark", true)},
+        {"then", {{"properties", {{"deterministic", {{"const", false}}}}}, {"required", {"deterministic"}}}}}});
 }
 
 void train(Json& table) {
@@ -53,10 +57,7 @@ void schedule(Json& table) {
 }
 
 void memory(Json& properties) {
-  Json built = Json::array();
-  for (const Rung& rung : rungs())
-    if (rung.built) built.push_back(rung.name);
-  properties["on_oom"]["items"]["enum"] = built;
+  properties["on_oom"]["items"]["enum"] = std::vector<std::string>(rungs().begin(), rungs().end());
   properties["on_oom"]["uniqueItems"] = true;
 }
 
@@ -69,7 +70,7 @@ void checkpoint(Json& properties) {
 }  // namespace
 
 void add_table_rules(Json& tables) {
-  run(tables["run"]["properties"]);
+  run(tables["run"]);
   train(tables["train"]);
   optimizer(tables["optimizer"]);
   schedule(tables["schedule"]);

@@ -21,6 +21,10 @@ OptionTable run_keys() {
   t.string("device", "auto").doc("\"auto\", \"cpu\", \"cuda\" or \"cuda:N\". auto takes a GPU where there is one.");
   t.integer("threads").min(1).max(4096).doc("Threads of one operation. Default: the number of physical cores.");
   t.boolean("deterministic", true).doc("Same recipe, device and threads give the same bits.");
+  t.boolean("anomaly_mode", false).doc("Finds the operation that makes a NaN in the backward pass; slow.");
+  t.boolean("cudnn_benchmark", false)
+      .doc("CUDA: tries convolutions and takes the fastest; needs deterministic = false.");
+  t.boolean("tf32", false).doc("CUDA: float32 products in TF32, faster and less exact.");
   t.path("output").doc("The run's home. Default: runs/<name> beside the recipe.");
   t.string("when_done", "exit").one_of({"exit", "new"}).doc("After a finished generation: say so, or start the next.");
   t.integer("keep_runs").min(1).max(1e6).doc("Finished generations kept in the home. Default: all.");
@@ -87,10 +91,15 @@ OptionTable memory_keys() {
   OptionTable t;
   t.size("device_budget").above(0).doc("Bytes that weights, gradients, activations and moments may hold together.");
   t.size("host_budget").above(0).doc("Bytes that batches, data sets in memory and copies for checkpoints may hold.");
-  t.strings("on_oom", std::vector<std::string>{"save"})
+  t.strings("on_oom", std::vector<std::string>(rungs().begin(), rungs().end()))
       .min_items(1)
-      .doc("What is tried when memory runs out, in order.");
-  later(t.integer("sample_every").min(1).max(1e6).doc("Micro-batches between two memory samples."), "memory sampling");
+      .doc("What is tried when memory runs out, in order. What it changed stays for the rest of the run.");
+  t.boolean("expandable_segments", false).doc("CUDA: the allocator grows its segments, against fragmentation.");
+  t.size("max_split_size").min(20 << 20).doc("CUDA: larger free blocks are not split, against fragmentation.");
+  t.integer("sample_every", 8)
+      .min(1)
+      .max(1e6)
+      .doc("Micro-batches from one look at the memory that they need to the next.");
   return t;
 }
 
@@ -209,17 +218,14 @@ const PluginPlace& plugin_place(std::string_view name) {
 }
 
 std::span<const SafeMember> safe_set() {
-  static constexpr std::array<SafeMember, 1> members = {{{"hook", "periodic_checkpoint"}}};
+  static constexpr std::array<SafeMember, 3> members = {
+      {{"hook", "memory_guard"}, {"hook", "oom_checkpoint"}, {"hook", "periodic_checkpoint"}}};
   return members;
 }
 
-std::span<const Rung> rungs() {
-  static constexpr std::array<Rung, 6> all = {{{"retry", "empty the caches and retry", false},
-                                               {"halve_micro_batch", "halve the micro-batch", false},
-                                               {"recompute", "checkpoint more segments", false},
-                                               {"offload_activations", "keep activations on the host", false},
-                                               {"offload_optimizer", "keep the moments on the host", false},
-                                               {"save", "save and stop with exit 81", true}}};
+std::span<const std::string_view> rungs() {
+  static constexpr std::array<std::string_view, 6> all = {
+      "retry", "halve_micro_batch", "recompute", "offload_activations", "offload_optimizer", "save"};
   return all;
 }
 

@@ -47,12 +47,7 @@ std::span<const SafeMember> safe_set();
 
 using base::kind_name;
 
-/// The rungs of memory.on_oom, mildest first; only the built ones are accepted today.
-struct Rung {
-  std::string_view name;
-  std::string_view help;
-  bool built;
-};
-std::span<const Rung> rungs();
+/// The rungs of memory.on_oom, mildest first: its default.
+std::span<const std::string_view> rungs();
 
 }  // namespace holdfast::spec

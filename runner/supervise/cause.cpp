@@ -16,7 +16,7 @@ constexpr std::array kRows = {
              "the device ran out of memory",
              "use smaller micro-batches ([strategy.accumulate]), trade memory for time "
              "([strategy.activation_checkpointing]) "
-             "or take a bigger device; the state is saved"},
+             "or take a bigger device"},
     CauseRow{
         Cause::kHostMemory, "host_oom", ExitCode::kHostOutOfMemory, "infrastructure", kMay,
         "the host, or the run's control group, ran out of memory",

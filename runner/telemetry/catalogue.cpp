@@ -78,7 +78,16 @@ constexpr std::array kMetrics = {
                "Largest allocated bytes of a memory domain so far."},
     MetricInfo{"holdfast_memory_budget_bytes", kGauge, "bytes", "domain", kOnceKnown,
                "Limit of a memory domain's allocated bytes; only where the recipe sets one."},
-    MetricInfo{"holdfast_oom_events_total", kCounter, "", "phase", kFromStart, "Times that memory ran out, by phase."},
+    MetricInfo{"holdfast_micro_batch_allocated_bytes", kGauge, "bytes", "", kOnceKnown,
+               "Bytes of tensors on the device at the end of the last micro-batch looked at (memory.sample_every)."},
+    MetricInfo{"holdfast_micro_batch_peak_bytes", kGauge, "bytes", "", kOnceKnown,
+               "Largest allocated bytes on the device within the last micro-batch looked at."},
+    MetricInfo{"holdfast_micro_batch_reserved_bytes", kGauge, "bytes", "", kOnceKnown,
+               "Bytes taken from the system for the device at the end of the last micro-batch looked at."},
+    MetricInfo{"holdfast_oom_events_total", kCounter, "", "action", kFromStart,
+               "Times that memory ran out, by what was tried then (aborted: nothing was left to try)."},
+    MetricInfo{"holdfast_strategy_changes_total", kCounter, "", "to", kFromStart,
+               "Changes of the plan by the memory ladder, by field."},
     // checkpoints
     MetricInfo{"holdfast_checkpoint_last_success_timestamp_seconds", kGauge, "seconds", "", kOnceKnown,
                "When the last checkpoint was complete, Unix time."},
@@ -103,7 +112,10 @@ constexpr std::array<std::string_view, 6> kStages = {"data",      "forward",    
 constexpr std::array<std::string_view, 2> kKinds = {"loss", "gradient"};
 constexpr std::array<std::string_view, 3> kDrops = {"nonfinite", "vetoed", "empty"};
 constexpr std::array<std::string_view, 2> kDomains = {"device", "host"};
-constexpr std::array<std::string_view, 4> kOomPhases = {"micro-batch", "forward", "backward", "update"};
+constexpr std::array<std::string_view, 6> kOomActions = {
+    "retry", "halve_micro_batch", "recompute", "offload_activations", "offload_optimizer", "aborted"};
+constexpr std::array<std::string_view, 5> kPlanFields = {"micro_batch_size", "eval_batch_size", "recompute", "offload",
+                                                         "optimizer_placement"};
 constexpr std::array<std::string_view, 2> kOperations = {"save", "load"};
 constexpr std::array<std::string_view, 4> kFailures = {"create", "io", "permission", "other"};
 
@@ -120,7 +132,8 @@ constexpr std::array kLabels = {LabelValues{"holdfast_run_state", "state", kStat
                                 LabelValues{"holdfast_memory_reserved_bytes", "domain", kDomains},
                                 LabelValues{"holdfast_memory_peak_allocated_bytes", "domain", kDomains},
                                 LabelValues{"holdfast_memory_budget_bytes", "domain", kDomains},
-                                LabelValues{"holdfast_oom_events_total", "phase", kOomPhases},
+                                LabelValues{"holdfast_oom_events_total", "action", kOomActions},
+                                LabelValues{"holdfast_strategy_changes_total", "to", kPlanFields},
                                 LabelValues{"holdfast_checkpoint_duration_seconds", "op", kOperations},
                                 LabelValues{"holdfast_checkpoint_failures_total", "reason", kFailures}};
 

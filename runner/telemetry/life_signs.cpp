@@ -118,6 +118,11 @@ void LifeSigns::beat(Duration now) {
   fields.emplace_back("learning_rate", last_.learning_rate);
   if (last_.loss_scale > 0) fields.emplace_back("loss_scale", last_.loss_scale);
   if (rate_ > 0) fields.emplace_back("updates_per_second", rate_);
+  if (sums_.peak > 0) {
+    fields.emplace_back("memory_allocated", sums_.allocated);
+    fields.emplace_back("memory_peak", sums_.peak);
+    fields.emplace_back("memory_reserved", sums_.reserved);
+  }
   fields.emplace_back("data_wait_seconds", seconds(sums_.data_wait));
   sums_ = {};
   event("update", fields);
@@ -187,9 +192,19 @@ void LifeSigns::out_of_memory(const OomReport& report) {
                 {"phase", report.phase},
                 {"micro_batch", report.micro_batch},
                 {"text", report.text},
+                {"rung", report.rung},
                 {"action", report.action}});
   settings_.log->warn("out of memory in " + report.phase + " of update " + std::to_string(report.update) + ": " +
                       report.action);
+}
+
+void LifeSigns::plan_changed(std::int64_t update, std::string_view field, std::string_view before,
+                             std::string_view after, std::string_view owner) {
+  event("plan_change", {{"update", update},
+                        {"field", std::string(field)},
+                        {"before", std::string(before)},
+                        {"after", std::string(after)},
+                        {"owner", std::string(owner)}});
 }
 
 void LifeSigns::sample_skipped(const SampleFault& fault) {

@@ -2,6 +2,7 @@
 // Torch-free; knows neither engine nor recipe. Called on the training thread; nothing here throws or ends a run.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -55,6 +56,13 @@ class LifeSigns {
     status_.best_metric = best_metric;
     if (!scores.empty()) status_.scores = scores;
   }
+  /// Bytes that sampled micro-batches needed, before the window that they belong to. The next event `update` carries
+  /// the highest.
+  void micro_batch_memory(std::int64_t allocated, std::int64_t peak, std::int64_t reserved) {
+    sums_.allocated = std::max(sums_.allocated, allocated);
+    sums_.peak = std::max(sums_.peak, peak);
+    sums_.reserved = std::max(sums_.reserved, reserved);
+  }
   /// The hot path: adds to sums and compares two numbers; files and lines only when `every` has passed.
   void window(const WindowReport& report, std::int64_t samples_seen, Duration data_wait) {
     last_ = report;
@@ -68,6 +76,9 @@ class LifeSigns {
   void evaluated(const EvalReport&, bool best);
   void saved(const SaveReport&);
   void out_of_memory(const OomReport&);
+  /// A field of the plan is another from this update on.
+  void plan_changed(std::int64_t update, std::string_view field, std::string_view before, std::string_view after,
+                    std::string_view owner);
   void sample_skipped(const SampleFault&);
   /// The stop that was asked for, before it is carried out.
   void signalled(std::string_view why);
@@ -84,6 +95,7 @@ class LifeSigns {
     std::int64_t windows = 0, applied = 0;
     double loss = 0, grad_norm = 0;
     Duration data_wait{};
+    std::int64_t allocated = 0, peak = 0, reserved = 0;  ///< the highest of micro-batches
   };
   void beat(Duration now);
   /// Updates a second since the last beat; 0 where that cannot be said yet.

@@ -8,6 +8,7 @@
 
 #include <thread>
 
+#include "device/anomaly.hpp"
 #include "device/memory.hpp"
 #include "device/out_of_memory.hpp"
 #include "device/random.hpp"
@@ -34,6 +35,38 @@ TEST_CASE("a device that this build cannot use is refused, never replaced") {
       CHECK(error.code() == ExitCode::kUnavailable);
     }
   }
+}
+
+TEST_CASE("the switches of CUDA reach LibTorch and are taken back") {
+  device::set_cuda({false, 0, true, true});
+  CHECK(at::globalContext().benchmarkCuDNN());
+  CHECK(at::globalContext().allowTF32CuDNN());
+  CHECK(at::globalContext().allowTF32CuBLAS());
+  device::set_cuda({});
+  CHECK_FALSE(at::globalContext().benchmarkCuDNN());
+  CHECK_FALSE(at::globalContext().allowTF32CuDNN());
+  CHECK_FALSE(at::globalContext().allowTF32CuBLAS());
+}
+
+TEST_CASE("anomaly mode names the operation that made a NaN, and is off again when switched off") {
+  const auto backward = [] {
+    const at::Tensor x = at::zeros({2}).requires_grad_(true);
+    (x.sqrt() * 0).sum().backward();
+    return x.grad();
+  };
+  CHECK(backward().isnan().all().item<bool>());
+  device::set_anomaly_mode(true);
+  std::string told;
+  try {
+    backward();
+  } catch (const std::exception& failure) {
+    told = device::sentence_of(failure);
+    CHECK(device::is_anomaly(told));
+  }
+  CHECK(told.find("SqrtBackward0") != std::string::npos);
+  device::set_anomaly_mode(false);
+  CHECK_FALSE(device::is_anomaly(told));
+  CHECK(backward().isnan().all().item<bool>());
 }
 
 TEST_CASE("an unknown device name is a fault of the recipe") {

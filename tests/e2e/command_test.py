@@ -56,8 +56,27 @@ class Commands(Case):
         fields = strict_json(self.holdfast("plan", recipe, "--json").stdout)["fields"]
         self.assertIn({"field": "precision", "value": "fp32", "owner": "default"}, fields)
 
+    def test_plan_shows_the_ladder_with_what_each_rung_changes(self):
+        recipe = self.recipe(model=CONVNET, more="[strategy.accumulate]\nmicro_batch_size = 4")
+        self.assertIn(
+            "when memory runs out (memory.on_oom), one after the other:\n"
+            "  retry               caches emptied, the same plan is tried again\n"
+            "  halve_micro_batch   the micro-batch is halved: micro_batch_size 4 -> 2\n"
+            "  halve_micro_batch   the micro-batch is halved: micro_batch_size 2 -> 1\n"
+            "  recompute           activations of more segments are recomputed in backward, of the largest first: recompute "
+            "none -> *\n"
+            "  offload_activations activations go to the host: offload none -> *\n"
+            "  offload_optimizer   the optimizer's state goes to the host: optimizer_placement device -> host\n"
+            "  save                nothing left to try: the run ends with exit code 81\n"
+            "  halving is not exact: the model couples the samples of a micro-batch (batch norm): another split gives other "
+            "results\n", self.holdfast("plan", recipe).stdout)
+        ladder = strict_json(self.holdfast("plan", recipe, "--json").stdout)["ladder"]
+        self.assertEqual([rung["rung"] for rung in ladder], ["retry", "halve_micro_batch", "halve_micro_batch", "recompute",
+                                                            "offload_activations", "offload_optimizer", "save"])
+        self.assertEqual(ladder[1]["changes"], [{"field": "micro_batch_size", "before": "4", "after": "2"}])
+
     def test_plan_labels_a_split_of_what_batch_norm_couples(self):
-        words = "the model couples the samples of a micro-batch (batch norm): another split gives other results"
+        words = "not exact:\n  the model couples the samples of a micro-batch (batch norm): another split gives other results"
         split = "[strategy.accumulate]\nmicro_batch_size = 8"
         group = CONVNET.replace('"batch"', '"group"')
         self.assertIn(words, self.holdfast("plan", self.recipe(model=CONVNET, more=split)).stdout)

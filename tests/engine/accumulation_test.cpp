@@ -116,6 +116,22 @@ TEST_CASE("C06: a masked micro-batch changes nothing, a masked window is a count
   CHECK(model.seen == std::vector<std::int64_t>{0, 1, 4, 5});  // no forward for the empty window
 }
 
+TEST_CASE("C09: a NaN in one micro-batch drops the whole window, counted once; the next window begins after it") {
+  ProbeModel model;
+  const TableDataset data(TableDataset::Rows{{1}, {std::nanf("")}, {1}, {1}, {1}, {1}, {1}, {1}});
+  Bench bench(model, data);
+  bench.micro(1);
+  bench.parts.settings.batch_size = 4;
+  std::vector<double> weights;
+  bench.hook.on_window = [&](const WindowReport&, Requests&) { weights.push_back(model.value()); };
+  const auto outcome = bench.run();
+  CHECK(weights == std::vector<double>{0, -1});
+  CHECK(outcome.progress.skipped_windows == 1);
+  CHECK(outcome.progress.update == 1);
+  CHECK(outcome.progress.samples_seen == 8);
+  CHECK(model.seen == std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7});
+}
+
 TEST_CASE("C07: clipping acts once, on the whole window's gradient") {
   ProbeModel model;
   const TableDataset data(TableDataset::Rows{{10}, {-9}, {30}, {30}});

@@ -162,14 +162,21 @@ class MicroBatches : public Strategy {
 /// A hook made of functions.
 class HookOf : public Hook {
  public:
-  void run_begin(const RunFacts& told) override { facts = told; }
+  void run_begin(const RunFacts& told) override {
+    facts = told;
+    if (on_begin) on_begin();
+  }
   void window_end(const WindowReport& report, Requests& requests) override {
     windows.push_back(report);
     if (on_window) on_window(report, requests);
   }
   void eval_end(const EvalReport& report, Requests&) override { evals.push_back(report); }
   void save_end(const SaveReport& report) override { saves.push_back(report); }
-  void out_of_memory(const OomReport& report, Requests&) override { ooms.push_back(report); }
+  void out_of_memory(const OomReport& report, Requests& requests) override {
+    ooms.push_back(report);
+    if (report.rung == "save" && saves_at_last) requests.save("oom");
+    if (on_out_of_memory) on_out_of_memory(requests);
+  }
   void run_end(ExitCode code) override { ended.push_back(static_cast<int>(code)); }
   FaultVerdict corrupt_sample(const SampleFault& fault) override {
     faults.push_back(fault);
@@ -179,7 +186,9 @@ class HookOf : public Hook {
   void restore(std::string_view json) override { text = json; }
 
   RunFacts facts;
+  std::function<void()> on_begin;
   std::function<void(const WindowReport&, Requests&)> on_window;
+  std::function<void(Requests&)> on_out_of_memory;
   std::vector<WindowReport> windows;
   std::vector<EvalReport> evals;
   std::vector<SaveReport> saves;
@@ -188,6 +197,7 @@ class HookOf : public Hook {
   std::vector<int> ended;
   FaultVerdict verdict = FaultVerdict::kUndecided;
   std::string text = "{}";
+  bool saves_at_last = true;  ///< asks for a save when the memory ladder is exhausted
 };
 
 /// Keeps saved states in memory, each with its own bytes.
@@ -205,7 +215,9 @@ class MemorySaver : public engine::Saver {
     kept->view = state;
     for (auto* list : {&kept->view.model, &kept->view.optimizer})
       for (auto& tensor : *list) {
-        kept->bytes.emplace_back(tensor.bytes.begin(), tensor.bytes.end());
+        const auto bytes = tensor.read();
+        kept->bytes.emplace_back(bytes.begin(), bytes.end());
+        tensor.make = {};
         tensor.bytes = kept->bytes.back();
       }
     SaveReport report;
@@ -226,7 +238,11 @@ struct Signal : engine::StopFlag {
 struct Notes : engine::Observer {
   void note(std::string_view sentence) override { notes.emplace_back(sentence); }
   void sample_skipped(const SampleFault& fault) override { skipped.push_back(fault.index); }
-  std::vector<std::string> notes;
+  void plan_changed(const engine::PlanChange& change, std::int64_t update) override {
+    plans.push_back("update " + std::to_string(update) + ": " + change.field + " " + change.before + " -> " +
+                    change.after + " by " + change.owner);
+  }
+  std::vector<std::string> notes, plans;
   std::vector<std::int64_t> skipped;
 };
 

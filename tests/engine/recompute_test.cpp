@@ -94,7 +94,7 @@ ChainModel::Body in_place(ChainModel& model) {
 
 }  // namespace
 
-TEST_CASE("C18 C20: recomputed segments give the bits of the plain step") {
+TEST_CASE("C18 C20 C22: recomputed segments give the bits of the plain step") {
   for (const Build& build : std::initializer_list<Build>{shared, several, odd, in_place})
     for (const std::int64_t micro : {2, 6}) {
       const at::Tensor plain = ChainRun(build, {}, micro).state();
@@ -134,6 +134,44 @@ TEST_CASE("a segment runs once more a micro-batch; the last only in the first fo
   CHECK(counts({"largest:1"}) == Counts{13, 24, 13});  // the first has the batch as its input, which stays anyway
   CHECK(counts({"block.2"}) == Counts{12, 12, 24});
   CHECK(counts({"block.0", "block.1"}) == Counts{24, 24, 12});
+}
+
+TEST_CASE("a resumed run recomputes the segments that were found to be the largest, from its first forward on") {
+  using Counts = std::array<int, 3>;
+  const auto build = [](const std::shared_ptr<Counts>& runs) -> Build {
+    return [runs](ChainModel& model) -> ChainModel::Body {
+      const at::Tensor w = model.add("w", {6, 6});
+      return [w, runs](const at::Tensor& in, Segments& segments) {
+        at::Tensor x = in;
+        for (std::size_t i = 0; i < 3; ++i)
+          x = segments.run(
+              "block." + std::to_string(i),
+              [w, runs, i](const at::Tensor& h) {
+                ++(*runs)[i];
+                return i == 1 ? hidden(hidden(h, w), w) : hidden(h, w);
+              },
+              x);
+        return x;
+      };
+    };
+  };
+  const auto run = [&](const std::vector<std::string>& policy, const base::StateView* from, ChainRun*& kept) {
+    const auto runs = std::make_shared<Counts>();
+    kept = new ChainRun(build(runs), policy, 6);
+    kept->bench.parts.settings.epochs.reset();
+    kept->bench.parts.settings.updates = from ? 4 : 2;
+    engine::Trainer trainer(kept->bench.parts);
+    if (from) trainer.restore(*from);
+    trainer.run();
+    return *runs;
+  };
+  ChainRun *first = nullptr, *second = nullptr, *third = nullptr;
+  CHECK(run({"largest:1"}, nullptr, first) == Counts{3, 4, 3});  // all three in the first forward
+  const std::unique_ptr<ChainRun> owner(first);
+  CHECK(run({"largest:1"}, &first->bench.saver.last(), second) == Counts{2, 4, 2});
+  CHECK(run({"largest:2"}, &first->bench.saver.last(), third) == Counts{3, 4, 3});  // another choice: measured anew
+  delete second;
+  delete third;
 }
 
 TEST_CASE("the second run stops at the last tensor that the backward pass wants, except the very first time") {

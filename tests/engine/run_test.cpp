@@ -1,6 +1,7 @@
 // Stops, saves, requests, corrupt samples, and what a run refuses.
 #include <doctest/doctest.h>
 
+#include "device/anomaly.hpp"
 #include "engine/fixtures.hpp"
 
 using namespace holdfast;
@@ -112,8 +113,7 @@ TEST_CASE("requests that cannot be met are refused in words, with the hook's nam
   const TableDataset data = TableDataset::constant(2, 1);
   const std::pair<std::string, std::function<void(Requests&)>> cases[] = {
       {"to roll back", [](Requests& r) { r.rollback("spike"); }},
-      {"to skip a window", [](Requests& r) { r.skip_window("spike"); }},
-      {"for the next rung of the memory ladder", [](Requests& r) { r.escalate("spike"); }}};
+      {"to skip a window", [](Requests& r) { r.skip_window("spike"); }}};
   for (const auto& [text, ask] : cases) {
     Bench bench(model, data);
     bench.hook.on_window = [&](const WindowReport&, Requests& requests) { ask(requests); };
@@ -207,6 +207,33 @@ TEST_CASE("exceptions of plugins become exit 70 with their place") {
   Bench bench(model, broken);
   CHECK_THROWS_WITH_AS(bench.run(),
                        "dataset.train: error[dataset.exception]: reading window 0 threw: index out of range", Error);
+}
+
+TEST_CASE("anomaly mode ends the run with 82 and the operation that made the first NaN of a backward pass") {
+  struct Root : Strategy {
+    bool transforms_loss() const override { return true; }
+    at::Tensor transform_loss(at::Tensor loss, const PhaseInfo& at) override {
+      return at.update < 2 ? loss : loss + (loss - loss.detach()).sqrt() * 0;
+    }
+  } root;
+  SmallMlp model;
+  const BlobDataset data(16);
+  Bench bench(model, data);
+  bench.parts.settings.batch_size = 8;
+  bench.parts.strategies = {{"strategy.root", &root}};
+  device::set_anomaly_mode(true);
+  std::string told;
+  try {
+    bench.run();
+  } catch (const Error& error) {
+    told = error.what();
+    CHECK(error.code() == ExitCode::kDiverged);
+  }
+  device::set_anomaly_mode(false);
+  CHECK(
+      told.starts_with("backward of update 2, micro-batch 0: error[model.anomaly]: Function 'SqrtBackward0' returned "
+                       "nan values in its 0th output"));
+  CHECK(told.ends_with("\n  hint: run.anomaly_mode found where the first NaN of the backward pass comes from"));
 }
 
 TEST_CASE("a model that does not keep its promises is told so") {

@@ -138,7 +138,7 @@ TEST_CASE("the schema knows all plugins, unless the recipe searches for more") {
   CHECK(places["dataset"]["properties"]["eval"]["properties"]["plugin"]["enum"] == json::parse(R"(["idx", "mix"])"));
   CHECK(places["hook"]["additionalProperties"]["required"] == json::parse(R"(["plugin"])"));
   CHECK(places["hook"]["properties"]["skip_corrupt"]["properties"]["plugin"]["enum"] ==
-        json::parse(R"(["periodic_checkpoint", "skip_corrupt"])"));
+        json::parse(R"(["memory_guard", "oom_checkpoint", "periodic_checkpoint", "skip_corrupt"])"));
 }
 
 TEST_CASE("the schema says the rules between keys that it can say") {

@@ -35,6 +35,8 @@ class FakeCatalog : public Catalog {
     amp.table("scaler", std::move(scaler)).doc("Loss scaling.");
     OptionTable& periodic = add(Kind::kHook, "periodic_checkpoint");
     periodic.interval("every", Interval{Interval::Unit::kTime, 0, std::chrono::minutes(10)}).doc("How often.");
+    add(Kind::kHook, "oom_checkpoint");
+    add(Kind::kHook, "memory_guard").number("at", 0.9).above(0).max(1).doc("Share.");
     add(Kind::kHook, "skip_corrupt").number("max_share", 0.01).min(0).max(1).doc("Largest share.");
   }
 

@@ -49,8 +49,8 @@ TEST_CASE("an override is read by the type of its option, with and without quote
   CHECK(recipe.train_data->options.strings("images") == std::vector<std::string>{"/work/a", "/work/b"});
   CHECK(recipe.model->options.integers("hidden") == std::vector<std::int64_t>{8, 9});
   CHECK(recipe.model->options.string("activation") == "gelu");
-  CHECK(recipe.hooks.at(0).table == "hook.mine");
-  CHECK(recipe.hooks.at(0).plugin == "skip_corrupt");
+  CHECK(recipe.hooks.at(1).table == "hook.mine");
+  CHECK(recipe.hooks.at(1).plugin == "skip_corrupt");
   CHECK(recipe.train.table("early_stop").integer("patience") == 3);
   CHECK(recipe.eval_data->options.size("cache") == Bytes{1024});
 }

@@ -28,7 +28,9 @@ TEST_CASE("a short recipe is read and every default is filled in") {
   CHECK(recipe.optimizer.number("weight_decay") == 0.01);
   CHECK(recipe.optimizer.numbers("betas") == std::vector<double>{0.9, 0.999});
   CHECK(recipe.schedule.string("name") == "constant");
-  CHECK(recipe.memory.strings("on_oom") == std::vector<std::string>{"save"});
+  CHECK(recipe.memory.strings("on_oom") == std::vector<std::string>{"retry", "halve_micro_batch", "recompute",
+                                                                    "offload_activations", "offload_optimizer",
+                                                                    "save"});
   CHECK(recipe.checkpoint.integer("keep") == 3);
   CHECK(recipe.checkpoint.string("best") == "eval.loss:min");
   CHECK_FALSE(recipe.checkpoint.boolean("async"));
@@ -41,9 +43,10 @@ TEST_CASE("a short recipe is read and every default is filled in") {
         std::vector<std::string>{recipe.folder + "/data/train-images.gz"});
   CHECK(recipe.dataset_train.boolean("shuffle"));
   CHECK_FALSE(recipe.eval_data.has_value());
-  REQUIRE(recipe.hooks.size() == 1);
-  CHECK(recipe.hooks[0].table == "hook.periodic_checkpoint");
-  CHECK(recipe.hooks[0].options.interval("every").time == std::chrono::minutes(10));
+  REQUIRE(recipe.hooks.size() == 3);
+  CHECK(recipe.hooks[1].table == "hook.oom_checkpoint");
+  CHECK(recipe.hooks[2].table == "hook.periodic_checkpoint");
+  CHECK(recipe.hooks[2].options.interval("every").time == std::chrono::minutes(10));
 }
 
 TEST_CASE("a recipe with everything in it is read, whatever the order of its tables") {
@@ -56,25 +59,26 @@ TEST_CASE("a recipe with everything in it is read, whatever the order of its tab
   CHECK(recipe.strategies[0].table == "strategy.accumulate");
   CHECK(recipe.strategies[1].table == "strategy.amp");
   CHECK(recipe.strategies[1].options.string("dtype") == "fp16");
-  REQUIRE(recipe.hooks.size() == 2);
-  CHECK(recipe.hooks[0].options.interval("every").time == std::chrono::minutes(5));
-  CHECK(recipe.hooks[1].options.number("max_share") == 0.5);
+  REQUIRE(recipe.hooks.size() == 4);
+  CHECK(recipe.hooks[2].options.interval("every").time == std::chrono::minutes(5));
+  CHECK(recipe.hooks[3].options.number("max_share") == 0.5);
   const std::string mine = recipe.effective_toml, theirs = other.effective_toml;
   CHECK(mine.substr(mine.find("[strategy")) == theirs.substr(theirs.find("[strategy")));
 }
 
 TEST_CASE("a second instance names its plugin") {
   const Recipe recipe = read(kHead + "[hook.often]\nplugin = \"periodic_checkpoint\"\nevery = \"10 updates\"\n");
-  REQUIRE(recipe.hooks.size() == 2);
-  CHECK(recipe.hooks[0].table == "hook.often");
-  CHECK(recipe.hooks[0].plugin == "periodic_checkpoint");
-  CHECK(recipe.hooks[1].table == "hook.periodic_checkpoint");
+  REQUIRE(recipe.hooks.size() == 4);
+  CHECK(recipe.hooks[1].table == "hook.often");
+  CHECK(recipe.hooks[1].plugin == "periodic_checkpoint");
+  CHECK(recipe.hooks[3].table == "hook.periodic_checkpoint");
 }
 
 TEST_CASE("enabled = false removes a strategy, a hook and a member of the safe set") {
   const Recipe recipe = read(kHead +
                              "[strategy.amp]\nenabled = false\n[hook.periodic_checkpoint]\nenabled = false\n"
-                             "[hook.gone]\nenabled = false\nx = 1\n");
+                             "[hook.memory_guard]\nenabled = false\n[hook.oom_checkpoint]\nenabled = "
+                             "false\n[hook.gone]\nenabled = false\nx = 1\n");
   CHECK(recipe.strategies.empty());
   CHECK(recipe.hooks.empty());
   CHECK(faults(kHead + "[strategy.amp]\nenabled = false\ndtyp = \"fp16\"\n").find("did you mean 'dtype'?") !=

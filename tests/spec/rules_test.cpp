@@ -156,16 +156,21 @@ TEST_CASE("C94: an address of the endpoint that cannot be one is refused at its 
   CHECK(faults(kHead + "[metrics]\nlisten = \"[::1]:0\"\n") == "no fault");
 }
 
-TEST_CASE("the ladder holds only rungs that are built, each once") {
-  CHECK(
-      faults(kHead + "[memory]\non_oom = [\"halve_micro_batch\", \"sav\", \"save\", \"save\"]\n") ==
-      "r.toml:13:10: error[recipe.not_built]: the rung \"halve_micro_batch\" of 'memory.on_oom' (halve the "
-      "micro-batch) is "
-      "not yet built\n  on_oom = [\"halve_micro_batch\", \"sav\", \"save\", \"save\"]\n           ^\n"
-      "  hint: today there is \"save\"\n"
-      "r.toml:13:10: error[recipe.not_a_choice]: 'memory.on_oom' holds no such rung: got \"sav\"; did you mean "
-      "\"save\"?\n"
-      "  on_oom = [\"halve_micro_batch\", \"sav\", \"save\", \"save\"]\n           ^\n  hint: today there is \"save\"\n"
-      "r.toml:13:10: error[recipe.conflict]: 'memory.on_oom' names the rung \"save\" twice\n"
-      "  on_oom = [\"halve_micro_batch\", \"sav\", \"save\", \"save\"]\n           ^");
+TEST_CASE("algorithms chosen by their time are refused where equal runs must give equal bits") {
+  CHECK(faults("[run]\ncudnn_benchmark = true\n" + kHead) ==
+        "r.toml:2:19: error[recipe.conflict]: 'run.cudnn_benchmark' takes algorithms by their time, so equal runs may "
+        "differ: got run.deterministic = true\n  cudnn_benchmark = true\n                    ^\n"
+        "  hint: set deterministic = false, or remove cudnn_benchmark");
+  CHECK(faults("[run]\ncudnn_benchmark = true\ndeterministic = false\n" + kHead) == "no fault");
+}
+
+TEST_CASE("the ladder holds only rungs that there are, each once") {
+  CHECK(faults(kHead + "[memory]\non_oom = [\"offload_activations\", \"sav\", \"save\", \"save\"]\n") ==
+        "r.toml:13:10: error[recipe.not_a_choice]: 'memory.on_oom' holds no such rung: got \"sav\"; did you mean "
+        "\"save\"?\n"
+        "  on_oom = [\"offload_activations\", \"sav\", \"save\", \"save\"]\n           ^\n"
+        "  hint: there are \"retry\", \"halve_micro_batch\", \"recompute\", \"offload_activations\", "
+        "\"offload_optimizer\", \"save\"\n"
+        "r.toml:13:10: error[recipe.conflict]: 'memory.on_oom' names the rung \"save\" twice\n"
+        "  on_oom = [\"offload_activations\", \"sav\", \"save\", \"save\"]\n           ^");
 }

@@ -82,6 +82,23 @@ TEST_CASE("update events come at most once a second and carry means since the la
                        "\"updates_per_second\":") != std::string::npos);
 }
 
+TEST_CASE("an update event carries the highest memory of the micro-batches that were looked at since the last one") {
+  Stage stage;
+  LifeSigns signs(stage.settings);
+  signs.started({0, 0, 0, 100, 10, ""});
+  signs.window(window(1, 1.0, 5ms), 32, 0ns);
+  signs.micro_batch_memory(100, 300, 512);
+  signs.window(window(2, 2.0, 300ms), 64, 0ns);
+  signs.micro_batch_memory(120, 250, 512);
+  signs.window(window(3, 4.0, 1005ms), 96, 0ns);
+  signs.window(window(4, 4.0, 2010ms), 128, 0ns);
+  const auto events = stage.events();
+  REQUIRE(events.size() == 4);
+  CHECK(events[1].find("memory_") == std::string::npos);
+  CHECK(events[2].find("\"memory_allocated\":120,\"memory_peak\":300,\"memory_reserved\":512,") != std::string::npos);
+  CHECK(events[3].find("memory_") == std::string::npos);
+}
+
 TEST_CASE("updates and skips of a scaled loss tell the scale, others do not speak of it") {
   Stage stage;
   LifeSigns signs(stage.settings);

@@ -37,6 +37,7 @@ void live(RunMetrics& metrics, base::FakeClock& clock) {
   metrics.remember({{"crash", 1}}, {{"crash", 1}});
   metrics.loaded(250ms);
   metrics.started({10, 1, 320, 40});
+  metrics.micro_batch_memory(70, 90, 128);
   metrics.window(applied(11), 352, "", {2ms, 3ms, 5ms, 1ms, 10ms});
   WindowReport lost;
   lost.update = 11;
@@ -55,7 +56,9 @@ void live(RunMetrics& metrics, base::FakeClock& clock) {
   metrics.saved(1000);
   metrics.saving();
   metrics.save_failed(ExitCode::kIoError);
-  metrics.out_of_memory({11, "backward", 0, "no memory", "retry"});
+  metrics.out_of_memory({11, "backward", 0, "no memory", "the micro-batch is halved", "halve_micro_batch"});
+  metrics.plan_changed("micro_batch_size");
+  metrics.out_of_memory({11, "backward", 0, "no memory", "nothing left to try", "save"});
   metrics.sample_skipped();
   metrics.component("hook.probe").gauge("level", 7);
 }
@@ -84,6 +87,9 @@ TEST_CASE("what happened is told, in Prometheus' units, with counters of this pr
   CHECK(text.only("holdfast_grad_norm") == 1.5);
   CHECK(text.only("holdfast_learning_rate") == 0);
   CHECK(text.only("holdfast_loss_scale") == 512);
+  CHECK(text.only("holdfast_micro_batch_allocated_bytes") == 70);
+  CHECK(text.only("holdfast_micro_batch_peak_bytes") == 90);
+  CHECK(text.only("holdfast_micro_batch_reserved_bytes") == 128);
   CHECK(text.only("holdfast_last_update_timestamp_seconds") == 1000);
   CHECK(text.only("holdfast_run_attempt") == 2);
   CHECK(stage("data") == doctest::Approx(0.002));
@@ -99,7 +105,10 @@ TEST_CASE("what happened is told, in Prometheus' units, with counters of this pr
   CHECK(text.value("holdfast_skipped_updates_total", {{"run", "r"}, {"reason", "vetoed"}}) == 1);
   CHECK(text.value("holdfast_skipped_updates_total", {{"run", "r"}, {"reason", "empty"}}) == 0);
   CHECK(text.only("holdfast_skipped_samples_total") == 1);
-  CHECK(text.value("holdfast_oom_events_total", {{"run", "r"}, {"phase", "backward"}}) == 1);
+  CHECK(text.value("holdfast_oom_events_total", {{"run", "r"}, {"action", "retry"}}) == 0);
+  CHECK(text.value("holdfast_oom_events_total", {{"run", "r"}, {"action", "halve_micro_batch"}}) == 1);
+  CHECK(text.value("holdfast_oom_events_total", {{"run", "r"}, {"action", "aborted"}}) == 1);
+  CHECK(text.value("holdfast_strategy_changes_total", {{"run", "r"}, {"to", "micro_batch_size"}}) == 1);
   CHECK(text.only("holdfast_memory_resident_bytes") == 100);
   CHECK(text.only("holdfast_memory_peak_resident_bytes") == 200);
   CHECK(text.only("holdfast_checkpoint_filesystem_free_bytes") == 300);

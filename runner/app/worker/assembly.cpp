@@ -4,9 +4,11 @@
 #include "app/worker/catalog.hpp"
 #include "app/worker/settings.hpp"
 #include "app/worker/weights.hpp"
+#include "base/cgroup_memory.hpp"
 #include "base/plugin_guard.hpp"
 #include "base/text.hpp"
 #include "device/allocator.hpp"
+#include "device/anomaly.hpp"
 #include "device/device.hpp"
 #include "device/domain_pool.hpp"
 #include "device/memory.hpp"
@@ -17,17 +19,29 @@
 namespace holdfast::app {
 
 /// What components may use of the runner.
-class Assembly::Services : public Metrics {
+class Assembly::Services : public Metrics, public Memory {
  public:
   explicit Services(base::RunLog& log) : log_(log) {}
   void gauge(std::string_view, double) override {}
+  [[nodiscard]] MemoryUse device() const override { return use(device::Domain::kDevice, "memory.device_budget"); }
+  [[nodiscard]] MemoryUse host() const override { return use(device::Domain::kHost, "memory.host_budget"); }
+  [[nodiscard]] MemoryUse machine() const override {
+    const auto found = groups_.fullest();
+    return found ? MemoryUse{found->used, found->limit, 0, "the control group " + found->group} : MemoryUse{};
+  }
   [[nodiscard]] Context context(const std::string& table, const DataFacts* facts) {
     return {log_, metrics ? metrics->component(table) : *this, table, facts};
   }
+  [[nodiscard]] base::RunLog& log() { return log_; }
   telemetry::RunMetrics* metrics = nullptr;  ///< where gauges go; null: nowhere
 
  private:
+  [[nodiscard]] static MemoryUse use(device::Domain domain, const char* budget) {
+    const auto now = device::pool_of(domain).reading();
+    return {now.allocated, now.budget, now.reserved, now.budget > 0 ? budget : ""};
+  }
   base::RunLog& log_;
+  base::CgroupMemory groups_;
 };
 
 Assembly::Assembly(const CommandLine& line, const Source& source, base::RunLog& log)
@@ -92,6 +106,7 @@ std::unique_ptr<C> Assembly::create(const spec::PluginTable& table, const DataFa
 
 void Assembly::apply_machine_settings() const {
   const at::Device device = device::select(recipe_.run.string("device"));
+  apply_cuda_settings(device);
   if (!device.is_cpu())
     throw Error(ExitCode::kUnavailable, "device.not_built", recipe_.path,
                 "training on '" + device.str() + "' is not yet built in this version", "write [run] device = \"cpu\"");
@@ -102,6 +117,22 @@ void Assembly::apply_machine_settings() const {
   device::keep_freed_memory();  // kernels' own scratch does not come from the pools
   device::set_compute_threads(recipe_.run.has("threads") ? static_cast<int>(recipe_.run.integer("threads")) : 0);
   device::set_deterministic(recipe_.run.boolean("deterministic"));
+  device::set_anomaly_mode(recipe_.run.boolean("anomaly_mode"));
+}
+
+void Assembly::apply_cuda_settings(at::Device device) const {
+  const Options &run = recipe_.run, &memory = recipe_.memory;
+  const std::int64_t split = memory.has("max_split_size") ? memory.size("max_split_size").count : 0;
+  const device::CudaSettings settings{memory.boolean("expandable_segments"), split, run.boolean("cudnn_benchmark"),
+                                      run.boolean("tf32")};
+  if (device.is_cuda()) return device::set_cuda(settings);
+  const std::pair<const char*, bool> given[] = {{"run.cudnn_benchmark", settings.cudnn_benchmark},
+                                                {"run.tf32", settings.tf32},
+                                                {"memory.expandable_segments", settings.expandable_segments},
+                                                {"memory.max_split_size", split > 0}};
+  for (const auto& [key, wanted] : given)
+    if (wanted)
+      services_->log().warn(std::string(key) + " is for CUDA: it has no effect on the device '" + device.str() + "'");
 }
 
 void Assembly::build_data() {
@@ -147,6 +178,9 @@ engine::TrainerParts Assembly::parts() const {
   for (const auto& [table, strategy] : strategies_) parts.strategies.push_back({table, strategy.get()});
   for (const auto& [table, hook] : hooks_) parts.hooks.push_back({table, hook.get()});
   parts.on_oom = recipe_.memory.strings("on_oom");
+  parts.memory = services_.get();
+  parts.meter = &device::pool_of(device::Domain::kDevice);
+  parts.sample_every = recipe_.memory.integer("sample_every");
   for (const auto& choice : recipe_.choices)  // where the run lies is no choice of how it trains
     if (choice.first != "run.output") parts.choices.push_back(choice);
   parts.stop_on_save_error = recipe_.checkpoint.string("on_error") == "stop";

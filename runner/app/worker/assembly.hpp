@@ -52,6 +52,7 @@ class Assembly {
   template <class C>
   std::unique_ptr<C> create(const spec::PluginTable& table, const DataFacts* facts);
   void apply_machine_settings() const;
+  void apply_cuda_settings(at::Device device) const;
 
   class Services;
   std::unique_ptr<Services> services_;

@@ -15,7 +15,7 @@ namespace {
 
 std::int64_t bytes_of(const std::vector<base::TensorView>& tensors) {
   std::int64_t sum = 0;
-  for (const auto& tensor : tensors) sum += static_cast<std::int64_t>(tensor.bytes.size());
+  for (const auto& tensor : tensors) sum += static_cast<std::int64_t>(tensor.size());
   return sum;
 }
 

@@ -40,6 +40,7 @@ class SignsObserver : public engine::Observer {
     signs_->started(
         {progress.update, progress.epoch, progress.samples_seen, facts.total_updates, facts.updates_per_epoch, from_});
     if (first_) signs_->saved(*first_);
+    for (const auto& [change, update] : std::exchange(early_changes_, {})) plan_changed(change, update);
     sign(supervise::Phase::kTraining, supervise::Sign::kBegun);
     metrics_->started({progress.update, progress.epoch, progress.samples_seen, facts.total_updates});
   }
@@ -47,6 +48,10 @@ class SignsObserver : public engine::Observer {
     if (auto* recorder = flight())
       recorder->window(seen.report.update, seen.report.window, seen.report.epoch, seen.samples_seen, seen.report.loss,
                        seen.report.applied);
+    if (const auto& memory = seen.memory; memory.micro_batches > 0) {
+      signs_->micro_batch_memory(memory.allocated, memory.peak, memory.reserved);
+      metrics_->micro_batch_memory(memory.allocated, memory.peak, memory.reserved);
+    }
     signs_->window(seen.report, seen.samples_seen, seen.data_wait);
     metrics_->window(seen.report, seen.samples_seen, seen.dropped,
                      {seen.data_wait, seen.times.forward, seen.times.backward, seen.times.update, seen.compute});
@@ -71,6 +76,11 @@ class SignsObserver : public engine::Observer {
       recorder->shortage(report.update, report.micro_batch, report.phase, report.action, report.text);
     metrics_->out_of_memory(report);
     signs_->out_of_memory(report);
+  }
+  void plan_changed(const engine::PlanChange& change, std::int64_t update) override {
+    if (!signs_) return (void)early_changes_.emplace_back(change, update);
+    metrics_->plan_changed(change.field);
+    signs_->plan_changed(update, change.field, change.before, change.after, change.owner);
   }
   void sample_skipped(const SampleFault& fault) override {
     metrics_->sample_skipped();
@@ -100,6 +110,7 @@ class SignsObserver : public engine::Observer {
   std::string from_;
   std::optional<SaveReport> first_;
   std::vector<std::pair<std::string, bool>> early_;  ///< and whether it is a warning
+  std::vector<std::pair<engine::PlanChange, std::int64_t>> early_changes_;
   bool told_ = false;
 };
 

@@ -1,4 +1,4 @@
-// `holdfast plan`: how an update will be computed, who chose each part, and what is exact.
+// `holdfast plan`: how an update will be computed, who chose each part, what is exact, and the memory ladder.
 #include <nlohmann/json.hpp>
 
 #include "app/worker/assembly.hpp"
@@ -10,6 +10,38 @@
 
 namespace holdfast::app {
 
+namespace {
+
+std::string pad(const std::string& word, std::size_t width) {
+  return word + std::string(width > word.size() ? width - word.size() : 1, ' ');
+}
+
+std::string ladder_text(const std::vector<LadderRow>& rows, const Traits& traits) {
+  std::string text = "\nwhen memory runs out (memory.on_oom), one after the other:\n";
+  bool halves = false;
+  for (const auto& row : rows) {
+    halves = halves || row.rung == "halve_micro_batch";
+    text +=
+        "  " + pad(row.rung, 20) + row.action + (row.changes.empty() ? "" : ": " + engine::text_of(row.changes)) + "\n";
+  }
+  if (halves)
+    for (const auto& note : split_notes(traits)) text += "  halving is not exact: " + note + "\n";
+  return text;
+}
+
+nlohmann::ordered_json ladder_json(const std::vector<LadderRow>& rows) {
+  auto ladder = nlohmann::ordered_json::array();
+  for (const auto& row : rows) {
+    auto changes = nlohmann::ordered_json::array();
+    for (const auto& change : row.changes)
+      changes.push_back({{"field", change.field}, {"before", change.before}, {"after", change.after}});
+    ladder.push_back({{"rung", row.rung}, {"action", row.action}, {"changes", changes}});
+  }
+  return ladder;
+}
+
+}  // namespace
+
 int plan_command(const CommandLine& line, Frame& frame) {
   const Source source = source_of(line, line.targets.front());
   Assembly assembly(line, source, frame.log);
@@ -18,6 +50,7 @@ int plan_command(const CommandLine& line, Frame& frame) {
   const engine::TrainerParts parts = assembly.parts();
   const engine::Trainer trainer(parts);
   const auto rows = plan_rows(trainer.step_plan(), parts.settings.batch_size);
+  const auto ladder = ladder_rows(parts, trainer.step_plan());
   const auto notes = inexact_notes(parts, trainer.step_plan());
   const device::MachineArithmetic machine(device::select(assembly.recipe().run.string("device")));
   const std::string slow = engine::slow_arithmetic(trainer.step_plan(), machine);
@@ -26,17 +59,16 @@ int plan_command(const CommandLine& line, Frame& frame) {
     object["slow"] = slow.empty() ? nlohmann::ordered_json::array() : nlohmann::ordered_json::array({slow});
     for (const auto& row : rows)
       object["fields"].push_back({{"field", row.field}, {"value", row.value}, {"owner", row.owner}});
+    object["ladder"] = ladder_json(ladder);
     print(object.dump(2) + "\n");
     return 0;
   }
   std::string text;
-  const auto pad = [](const std::string& word, std::size_t width) {
-    return word + std::string(width > word.size() ? width - word.size() : 1, ' ');
-  };
   for (const auto& row : rows) text += pad(row.field, 22) + pad(row.value, 28) + row.owner + "\n";
   text += notes.empty() ? "\nexact: the same update as the plain step, up to the order of sums\n" : "\nnot exact:\n";
   for (const auto& note : notes) text += "  " + note + "\n";
   if (!slow.empty()) text += "\nslow:\n  " + slow + "\n";
+  text += ladder_text(ladder, parts.model->traits());
   print(text);
   return 0;
 }

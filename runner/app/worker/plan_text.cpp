@@ -2,6 +2,7 @@
 #include "app/worker/plan_text.hpp"
 
 #include "base/text.hpp"
+#include "engine/ladder.hpp"
 #include "engine/loss_scale.hpp"
 #include "engine/precision.hpp"
 
@@ -43,17 +44,35 @@ std::vector<PlanRow> plan_rows(const StepPlan& plan, std::int64_t batch_size) {
   return rows;
 }
 
+std::vector<LadderRow> ladder_rows(const engine::TrainerParts& parts, StepPlan plan) {
+  engine::Ladder ladder(parts.on_oom);
+  std::vector<LadderRow> rows;
+  while (true) {
+    const StepPlan before = plan;
+    const engine::Rung& rung = ladder.climb(plan, {parts.settings.batch_size, parts.model->traits().has_segments, 1});
+    rows.push_back({std::string(rung.name), std::string(rung.action),
+                    engine::plan_changes(before, plan, parts.settings.batch_size)});
+    if (!rung.climb) return rows;
+  }
+}
+
+std::vector<std::string> split_notes(const Traits& traits) {
+  std::vector<std::string> notes;
+  if (traits.draws_random)
+    notes.emplace_back("the model draws random numbers (dropout): another split of the batch draws others");
+  if (traits.batch_coupled)
+    notes.emplace_back(
+        "the model couples the samples of a micro-batch (batch norm): another split gives other results");
+  return notes;
+}
+
 std::vector<std::string> inexact_notes(const engine::TrainerParts& parts, const StepPlan& plan) {
   std::vector<std::string> notes;
   for (const auto& [table, strategy] : parts.strategies)
     if (std::string why; !strategy->exact(why)) notes.push_back(table + ": " + why);
   const bool split = plan.micro_batch_size.value > 0 && plan.micro_batch_size.value < parts.settings.batch_size;
-  const Traits traits = parts.model->traits();
-  if (split && traits.draws_random)
-    notes.emplace_back("the model draws random numbers (dropout): another split of the batch draws others");
-  if (split && traits.batch_coupled)
-    notes.emplace_back(
-        "the model couples the samples of a micro-batch (batch norm): another split gives other results");
+  if (split)
+    for (auto& note : split_notes(parts.model->traits())) notes.push_back(std::move(note));
   return notes;
 }
 

@@ -16,7 +16,7 @@ constexpr std::int64_t kSmallFiles = 256 << 10;  // manifest, recipe, status, th
 
 std::int64_t bytes_of(const std::vector<base::TensorView>& tensors) {
   std::int64_t sum = 0;
-  for (const auto& tensor : tensors) sum += static_cast<std::int64_t>(tensor.bytes.size());
+  for (const auto& tensor : tensors) sum += static_cast<std::int64_t>(tensor.size());
   return sum;
 }
 

@@ -89,7 +89,9 @@ struct RunMetrics::Impl {
       families.counters("holdfast_skipped_updates_total", "reason");
   prometheus::Counter& skipped_samples = families.counter("holdfast_skipped_samples_total");
   std::map<std::string, prometheus::Counter*, std::less<>> oom =
-      families.counters("holdfast_oom_events_total", "phase");
+      families.counters("holdfast_oom_events_total", "action");
+  std::map<std::string, prometheus::Counter*, std::less<>> plan_changes =
+      families.counters("holdfast_strategy_changes_total", "to");
   prometheus::Histogram& save_duration = families.histogram("holdfast_checkpoint_duration_seconds", {{"op", "save"}});
   prometheus::Histogram& load_duration = families.histogram("holdfast_checkpoint_duration_seconds", {{"op", "load"}});
   std::map<std::string, prometheus::Counter*, std::less<>> save_failures =
@@ -97,6 +99,7 @@ struct RunMetrics::Impl {
   // Made when there is something to tell.
   prometheus::Gauge *last_update = nullptr, *loss = nullptr, *grad_norm = nullptr, *learning_rate = nullptr,
                     *loss_scale = nullptr;
+  prometheus::Gauge *micro_allocated = nullptr, *micro_peak = nullptr, *micro_reserved = nullptr;
 
   void set(prometheus::Gauge*& gauge, std::string_view name, double value) {
     if (!gauge) gauge = &families.gauge(name);
@@ -165,6 +168,12 @@ void RunMetrics::window(const WindowReport& report, std::int64_t samples_seen, s
   if (dropped == "nonfinite") to.nonfinite.at(std::isfinite(report.loss) ? "gradient" : "loss")->Increment();
 }
 
+void RunMetrics::micro_batch_memory(std::int64_t allocated, std::int64_t peak, std::int64_t reserved) {
+  impl_->set(impl_->micro_allocated, "holdfast_micro_batch_allocated_bytes", bytes(allocated));
+  impl_->set(impl_->micro_peak, "holdfast_micro_batch_peak_bytes", bytes(peak));
+  impl_->set(impl_->micro_reserved, "holdfast_micro_batch_reserved_bytes", bytes(reserved));
+}
+
 void RunMetrics::evaluating() { impl_->phase_began = impl_->clock.monotonic(); }
 
 void RunMetrics::evaluated(const EvalReport& report) {
@@ -196,7 +205,13 @@ void RunMetrics::save_failed(ExitCode code) {
 void RunMetrics::loaded(Duration took) { impl_->load_duration.Observe(seconds(took)); }
 
 void RunMetrics::out_of_memory(const OomReport& report) {
-  if (const auto phase = impl_->oom.find(report.phase); phase != impl_->oom.end()) phase->second->Increment();
+  const std::string_view action = report.rung == "save" ? "aborted" : std::string_view(report.rung);
+  if (const auto found = impl_->oom.find(action); found != impl_->oom.end()) found->second->Increment();
+}
+
+void RunMetrics::plan_changed(std::string_view field) {
+  if (const auto found = impl_->plan_changes.find(field); found != impl_->plan_changes.end())
+    found->second->Increment();
 }
 
 void RunMetrics::sample_skipped() { impl_->skipped_samples.Increment(); }

@@ -74,6 +74,8 @@ class RunMetrics {
   void started(const StartPosition& at);
   /// `dropped`: why it was not applied, one of the catalogue's reasons. Under a microsecond.
   void window(const WindowReport& report, std::int64_t samples_seen, std::string_view dropped, const StageTimes& times);
+  /// Bytes that sampled micro-batches of the window needed.
+  void micro_batch_memory(std::int64_t allocated, std::int64_t peak, std::int64_t reserved);
   void evaluating();
   void evaluated(const EvalReport& report);
   void saving();
@@ -82,6 +84,7 @@ class RunMetrics {
   /// A checkpoint was found, verified and loaded.
   void loaded(Duration took);
   void out_of_memory(const OomReport& report);
+  void plan_changed(std::string_view field);
   void sample_skipped();
   void stopping();
   /// The last word; later calls do nothing.

@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "holdfast/component.hpp"
+#include "holdfast/memory.hpp"
 #include "holdfast/options.hpp"
 
 namespace holdfast {
 
-/// What a hook may ask for. Requests of one window edge are merged; the engine acts after all hooks were heard.
+/// What a hook may ask for. Requests of one window edge are merged; the engine acts after all hooks were heard. What is
+/// asked when memory ran out is carried out at the next edge.
 class HOLDFAST_VISIBLE Requests {
  public:
   void save(std::string why) { save_reason = std::move(why); }
@@ -24,7 +26,8 @@ class HOLDFAST_VISIBLE Requests {
   }
   void skip_window(std::string why) { skip_reason = std::move(why); }   ///< only while a window is judged
   void rollback(std::string why) { rollback_reason = std::move(why); }  ///< to the last good checkpoint
-  void escalate(std::string why) { escalate_reason = std::move(why); }  ///< next rung of the memory ladder
+  /// The next rung of the memory ladder that changes the plan; not when memory ran out, where one is being climbed.
+  void escalate(std::string why) { escalate_reason = std::move(why); }
   void release_caches() { release = true; }
 
   std::optional<std::string> save_reason, skip_reason, rollback_reason, escalate_reason;
@@ -52,8 +55,9 @@ struct WindowReport {
   double weight = 0;      ///< units
   double grad_norm = -1;  ///< before clipping; -1 where it was not computed
   double learning_rate = 0;
-  double loss_scale = 0;  ///< that the window was computed with; 0 where the loss was not scaled
-  Duration now{};         ///< monotonic time since the process began training
+  double loss_scale = 0;           ///< that the window was computed with; 0 where the loss was not scaled
+  Duration now{};                  ///< monotonic time since the process began training
+  const Memory* memory = nullptr;  ///< for the call only; null where nobody can tell
 };
 
 struct EvalReport {
@@ -70,10 +74,11 @@ struct SaveReport {
 
 struct OomReport {
   std::int64_t update = 0;
-  std::string phase;  ///< "forward", "backward", "update", "eval"
-  std::int64_t micro_batch = 0;
-  std::string text;    ///< the allocator's words
-  std::string action;  ///< what the ladder did about it
+  std::string phase;             ///< "forward", "backward", "update", "eval"
+  std::int64_t micro_batch = 0;  ///< in an evaluation: its batch
+  std::string text;              ///< the allocator's words
+  std::string action;            ///< what the ladder did about it
+  std::string rung;              ///< by name ("halve_micro_batch"); "save": nothing was left to try
 };
 
 struct SampleFault {
