@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 MAKEFLAGS += --no-print-directory
 export HOLDFAST_STARTED := $(shell date +%s)
 
-.PHONY: help quickstart check check-full setup build fast format tidy docs data install bench clean
+.PHONY: help quickstart check check-full soak setup build fast format tidy docs data install bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -27,6 +27,12 @@ check-full: check ## check, a short bench, and the sanitizers and clang-tidy on 
 	@python3 tests/bench/run.py --short
 	@for preset in asan tsan; do $(SETUP)/build.sh $$preset && $(SETUP)/test.sh $$preset || exit 1; done
 	@$(SETUP)/tidy.sh
+
+soak: ## 200 runs killed at random instants and resumed to the same bits: mlp and gpt, saved in both ways (half an hour)
+	@$(SETUP)/setup.sh
+	@$(SETUP)/build.sh release
+	@cd tests/e2e && HOLDFAST_KILLS=50 HOLDFAST_BUILD=$(CURDIR)/build/release python3 kill_test.py -v Kill.test_an_mlp \
+	  Kill.test_an_mlp_saved_in_the_background Kill.test_a_gpt_with_dropout Kill.test_a_gpt_with_dropout_saved_in_the_background
 
 setup: ## bring in what is missing (Debian packages, LibTorch, Python tools)
 	@$(SETUP)/setup.sh

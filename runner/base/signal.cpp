@@ -7,10 +7,12 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -21,15 +23,11 @@ namespace {
 
 constexpr std::chrono::milliseconds kSameRequest{100};
 
+constexpr std::chrono::seconds kAfterSaving{1};
+
+/// And the kernel's warning that the processor time is nearly used up.
 sigset_t watched() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
-  struct sigaction hangup {};
-  ::sigaction(SIGHUP, nullptr, &hangup);
-  // A blocked signal is queued even when it is ignored, so one from nohup must stay out of the set.
-  if (hangup.sa_handler != SIG_IGN) sigaddset(&set, SIGHUP);
+  sigset_t set = stop_signals();
   sigaddset(&set, SIGXCPU);
   return set;
 }
@@ -59,10 +57,22 @@ class Descriptor {
 
 }  // namespace
 
+sigset_t stop_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction inherited {};
+    ::sigaction(number, nullptr, &inherited);
+    if (inherited.sa_handler != SIG_IGN) sigaddset(&set, number);
+  }
+  return set;
+}
+
 void block_signals() {
   const sigset_t set = watched();
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);
 }
 
 SignalsBlocked::SignalsBlocked() noexcept {
@@ -83,6 +93,7 @@ void restore_signals() {
   sigaddset(&set, SIGXCPU);
   ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   ::signal(SIGPIPE, SIG_DFL);
+  ::signal(SIGXFSZ, SIG_DFL);
 }
 
 struct SignalWatcher::Impl {
@@ -108,11 +119,30 @@ struct SignalWatcher::Impl {
   void watch() {
     while (true) {
       pollfd wanted[] = {{signals.get(), POLLIN, 0}, {end.get(), POLLIN, 0}};
-      if (::poll(wanted, 2, -1) < 0) continue;  // EINTR: a debugger or SIGCONT
+      if (::poll(wanted, 2, patience()) < 0) continue;  // EINTR: a debugger or SIGCONT
       signalfd_siginfo info{};
       while (::read(signals.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) take(info);
       if (wanted[1].revents != 0) return;
+      if (patience() == 0) leave_late();
     }
+  }
+
+  /// Milliseconds until the process must be gone; -1: nobody asked, or there is no limit.
+  int patience() const {
+    const auto limit = grace.load(std::memory_order_relaxed);
+    if (limit == 0 || asked.load(std::memory_order_relaxed) == nullptr) return -1;
+    const auto all = std::chrono::milliseconds(limit);
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
+        std::max(first_at + all - std::min<std::chrono::milliseconds>(all / 10, std::chrono::seconds(1)), not_before) -
+        std::chrono::steady_clock::now());
+    return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT32_MAX));
+  }
+
+  /// Who kills now kills a write that loses nothing; where nobody does, the checkpoint is still made.
+  void leave_late() {
+    if (saving.load(std::memory_order_acquire) == 0)
+      leave(text + ": the grace time of " + std::to_string(grace.load() / 1000) + " s is over");
+    not_before = std::chrono::steady_clock::now() + kAfterSaving;
   }
 
   void take(const signalfd_siginfo& info) {
@@ -123,14 +153,14 @@ struct SignalWatcher::Impl {
       asked.store(&text, std::memory_order_release);
       if (on_first) on_first(text);
     } else if (now - first_at >= kSameRequest && info.ssi_signo != SIGXCPU) {  // which comes each second
-      leave(describe(info));
+      leave(describe(info) + ", the second stop request");
     }
   }
 
-  [[noreturn]] void leave(const std::string& second) const {
+  [[noreturn]] void leave(const std::string& why) const {
     const bool safe = saved.load(std::memory_order_acquire);
-    const std::string reason = second + ", the second stop request: leaving at once, " +
-                               (safe ? "the state was saved" : "without a new checkpoint");
+    const std::string reason =
+        why + ": leaving at once, " + (safe ? "the state was saved" : "without a new checkpoint");
     const std::string line = "holdfast: " + reason + "\n";
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
     const ExitCode code = safe ? ExitCode::kStoppedAfterSave : ExitCode::kStoppedWithoutSave;
@@ -143,7 +173,9 @@ struct SignalWatcher::Impl {
   std::string text;  // written once by the thread, before `asked` is published
   std::atomic<const std::string*> asked{nullptr};
   std::atomic<bool> saved{false};
-  std::chrono::steady_clock::time_point first_at;
+  std::atomic<int> saving{0};
+  std::atomic<std::int64_t> grace{0};  // milliseconds; 0: no limit
+  std::chrono::steady_clock::time_point first_at, not_before;
   Descriptor signals, end;
   std::thread thread;  // last: starts when everything else is there
 };
@@ -154,6 +186,11 @@ SignalWatcher::SignalWatcher(std::function<void(const std::string&)> on_first,
 SignalWatcher::~SignalWatcher() = default;
 
 const std::string* SignalWatcher::asked() const noexcept { return impl_->asked.load(std::memory_order_acquire); }
+
+void SignalWatcher::set_grace(std::chrono::milliseconds grace) noexcept { impl_->grace.store(grace.count()); }
+
+void SignalWatcher::begin_saving() noexcept { impl_->saving.fetch_add(1, std::memory_order_acq_rel); }
+void SignalWatcher::end_saving() noexcept { impl_->saving.fetch_sub(1, std::memory_order_acq_rel); }
 
 void SignalWatcher::note_saved() noexcept {
   // A checkpoint from before the request says nothing about the state that the stop would lose.

@@ -10,6 +10,7 @@
 #include "base/process.hpp"
 #include "base/text.hpp"
 #include "checkpoint/json.hpp"
+#include "checkpoint/place.hpp"
 #include "checkpoint/shelf.hpp"
 
 namespace holdfast::checkpoint {
@@ -75,7 +76,7 @@ Generation read_generation(const base::Folder& home, const std::string& name) {
 
 std::optional<std::string> current_generation(const base::Folder& home) {
   const std::vector<std::string> names = generation_names(home);
-  std::string target = home.link_target(kCurrent).value_or("");
+  std::string target = read_pointer(home, kCurrent).value_or("");
   if (std::find(names.begin(), names.end(), target) != names.end()) return target;
   if (names.empty()) return std::nullopt;
   return names.back();

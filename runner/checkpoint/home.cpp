@@ -21,6 +21,8 @@ namespace {
 constexpr const char* kLock = "lock";
 constexpr const char* kRemoved = ".removed-";
 constexpr const char* kFresh = ".new-";
+constexpr int kLockTries = 3;
+constexpr useconds_t kLockPause = 10'000;
 
 /// At the start a full or unwritable disk means that output cannot be created, whichever call found out.
 Error at_start(const Error& error) {
@@ -47,9 +49,13 @@ base::File open_lock(const base::Folder& home) {
   constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   base::File lock(home.system().openat(home.fd(), kLock, kFlags, 0644));
   if (lock.fd() < 0) throw base::io_error(base::Doing::kCreate, home.path_of(kLock), errno);
-  while (::flock(lock.fd(), LOCK_EX | LOCK_NB) != 0) {
+  for (int tries = kLockTries; ::flock(lock.fd(), LOCK_EX | LOCK_NB) != 0;) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) throw base::io_error(base::Doing::kCreate, home.path_of(kLock), errno);
+    if (--tries > 0) {  // holder() of another process looks for an instant
+      ::usleep(kLockPause);
+      continue;
+    }
     throw Error(ExitCode::kStoppedAfterSave, "home.locked", base::terminal_safe_line(home.path()),
                 holder_of(lock.fd()) + " works in this run home",
                 "wait for it, stop it, or use --on-locked wait or skip");
@@ -79,6 +85,7 @@ base::File take_lock(const base::Folder& home) {
 struct RunHome::Impl {
   base::Folder folder;
   base::File lock;
+  Abilities can{};
 
   /// What a killed predecessor had begun: half-made or half-removed generations, half-moved links, and generations that
   /// were left before anything was written.
@@ -88,7 +95,7 @@ struct RunHome::Impl {
           entry.name.starts_with("." + std::string(kCurrent) + ".tmp-"))
         folder.remove_tree(entry.name);
     for (const std::string& name : generation_names(folder))
-      if (name != folder.link_target(kCurrent) &&
+      if (name != read_pointer(folder, kCurrent) &&
           folder.system().unlinkat(folder.fd(), name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOTEMPTY &&
           errno != EEXIST)
         throw base::io_error(base::Doing::kWrite, folder.path_of(name), errno);
@@ -104,9 +111,10 @@ struct RunHome::Impl {
   }
   void repair_current() const {
     const auto current = current_generation(folder);
-    if (current && folder.link_target(kCurrent) != current) base::write_link_atomic(folder, kCurrent, *current);
+    if (current && read_pointer(folder, kCurrent) != current) write_pointer(folder, kCurrent, *current, can);
   }
   void remove_generation(const std::string& name) const {
+    if (!can.folder_renames) return folder.remove_tree(name);
     // Renamed first: a half-removed generation must not look like an unfinished one.
     folder.rename(name, kRemoved + name);
     folder.remove_tree(kRemoved + name);
@@ -117,14 +125,15 @@ RunHome::RunHome(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RunHome::RunHome(RunHome&&) noexcept = default;
 RunHome::~RunHome() = default;
 
-RunHome RunHome::open(const std::string& home) {
+RunHome RunHome::open(const std::string& home, base::FileSystem& system) {
   require_own_place(home);
   try {
-    base::Folder folder = base::Folder::create(home);
+    base::Folder folder = base::Folder::create(home, system);
     require_owned(folder, "run home");
     base::File lock = take_lock(folder);
     RunHome owned(std::unique_ptr<Impl>(new Impl{std::move(folder), std::move(lock)}));
     owned.impl_->remove_leftovers();
+    owned.impl_->can = try_out(owned.impl_->folder);
     owned.impl_->repair_current();
     if (const auto current = current_generation(owned.impl_->folder))
       require_owned_generation(owned.impl_->folder, *current);
@@ -134,6 +143,21 @@ RunHome RunHome::open(const std::string& home) {
   }
 }
 
+std::optional<std::string> RunHome::holder(const std::string& home) {
+  const base::Folder folder = base::Folder::open(home);
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  const base::File lock(folder.system().openat(folder.fd(), kLock, kFlags, 0));
+  if (lock.fd() < 0 && errno == ENOENT) return std::nullopt;
+  if (lock.fd() < 0) throw base::io_error(base::Doing::kRead, folder.path_of(kLock), errno);
+  while (::flock(lock.fd(), LOCK_SH | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    if (errno != EWOULDBLOCK) throw base::io_error(base::Doing::kRead, folder.path_of(kLock), errno);
+    return holder_of(lock.fd());
+  }
+  return std::nullopt;
+}
+
+const Abilities& RunHome::abilities() const { return impl_->can; }
 const std::string& RunHome::path() const { return impl_->folder.path(); }
 
 Generation RunHome::current() const {
@@ -144,7 +168,7 @@ Generation RunHome::current() const {
 Generation RunHome::begin_generation(const Fill& fill) {
   const base::Folder& home = impl_->folder;
   const std::string name = next_generation_name(base::Clock::real().wall(), generation_names(home));
-  const std::string fresh = kFresh + name;
+  const std::string fresh = impl_->can.folder_renames ? kFresh + name : name;
   try {
     impl_->remove_leftovers();
     const base::Folder folder = home.make_below(fresh);
@@ -152,8 +176,8 @@ Generation RunHome::begin_generation(const Fill& fill) {
     folder.sync();
     // The link first: where the rename does not follow, it leads nowhere and the next open() puts it back; the other
     // way round there could be a newer generation that `current` does not lead to.
-    base::write_link_atomic(home, kCurrent, name);
-    home.rename(fresh, name);
+    write_pointer(home, kCurrent, name, impl_->can);
+    if (fresh != name) home.rename(fresh, name);
     home.sync();
     return read_generation(home, name);
   } catch (const Error& error) {

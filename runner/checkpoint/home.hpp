@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/file_system.hpp"
+#include "checkpoint/place.hpp"
 #include "holdfast/error.hpp"
 
 namespace holdfast::checkpoint {
@@ -38,11 +40,17 @@ class RunHome {
   /// cannot create, unwritable or full, 77 permission, or a foreign or world-writable home, current generation or
   /// checkpoint in there, or a link in place of its checkpoints, 75 (reason "home.locked") when
   /// another process holds it, naming its pid.
-  static RunHome open(const std::string& home);
+  /// `system` outlives this object.
+  static RunHome open(const std::string& home, base::FileSystem& system = base::FileSystem::real());
+  /// Who holds the lock of the home at this path ("process 123"); none when nobody does. A process that opens the home
+  /// in that instant tries once more.
+  static std::optional<std::string> holder(const std::string& home);
   RunHome(RunHome&&) noexcept;
   ~RunHome();
 
   [[nodiscard]] const std::string& path() const;
+  /// What its file system can do, tried by open().
+  [[nodiscard]] const Abilities& abilities() const;
   /// Where `current` points; when that link is missing or broken, the newest generation by name.
   [[nodiscard]] Generation current() const;
   /// Puts what a generation has from its first instant into `folder`, which becomes the generation `name`.

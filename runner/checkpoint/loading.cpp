@@ -78,11 +78,12 @@ void tell_oddities(const base::Folder& folder, const Shelf& shelf,
       told(folder.path_of(kLatest) + ": is not there; the newest checkpoint is found without it");
     return;
   }
-  if (*kind != base::EntryKind::kLink) {
+  const auto pointer = read_pointer(folder, kLatest);
+  if (!pointer) {
     told(folder.path_of(kLatest) + ": is not a link; the newest checkpoint is found without it");
     return;
   }
-  const std::string target = folder.link_target(kLatest).value_or("");
+  const std::string& target = *pointer;
   const bool known = std::any_of(shelf.candidates.begin(), shelf.candidates.end(),
                                  [&](const Candidate& c) { return c.name == target; });
   if (!known)
@@ -126,10 +127,15 @@ Verified read_checkpoint(const base::Folder& folder) {
 namespace {
 
 /// The checkpoint, unless it is damaged or refused: then `fault` says why.
-std::optional<Loaded> load_candidate(const base::Folder& folder, const Candidate& candidate,
+std::optional<Loaded> load_candidate(const base::Folder& folder, const Candidate& candidate, const std::string& run_id,
                                      const Store::Accept& accept, std::string& fault) {
   fault = candidate.fault;
   if (!candidate.manifest) return std::nullopt;
+  if (candidate.manifest->run_id != run_id) {
+    fault = folder.path_of(candidate.name) + "/" + kManifest + ": the checkpoint is of the run '" +
+            base::terminal_safe_line(base::shortened(candidate.manifest->run_id)) + "', and this is '" + run_id + "'";
+    return std::nullopt;
+  }
   std::optional<Loaded> loaded;
   try {
     loaded = read_checkpoint(folder.open_below(candidate.name)).loaded;
@@ -150,7 +156,8 @@ std::optional<Loaded> load_candidate(const base::Folder& folder, const Candidate
 
 }  // namespace
 
-std::optional<Loaded> load_newest(const base::Folder& folder, const Store::Told& told, const Store::Accept& accept) {
+std::optional<Loaded> load_newest(const base::Folder& folder, const std::string& run_id, const Store::Told& told,
+                                  const Store::Accept& accept) {
   const Shelf shelf = read_shelf(folder);
   tell_oddities(folder, shelf, told);
   std::vector<std::string> faults;
@@ -158,7 +165,7 @@ std::optional<Loaded> load_newest(const base::Folder& folder, const Store::Told&
     // Going on from an older one would train again what the newer holdfast has done, and then remove its work.
     if (candidate.newer) throw *candidate.newer;
     std::string fault;
-    if (auto loaded = load_candidate(folder, candidate, accept, fault)) {
+    if (auto loaded = load_candidate(folder, candidate, run_id, accept, fault)) {
       for (const std::string& note : loaded->notes) told(note);
       return loaded;
     }

@@ -19,7 +19,7 @@ struct Verified {
 /// One checkpoint folder, all of it; Error 66 naming file and both sides of a mismatch.
 Verified read_checkpoint(const base::Folder& folder);
 /// See Store::newest.
-std::optional<Loaded> load_newest(const base::Folder& checkpoints, const Store::Told& told,
+std::optional<Loaded> load_newest(const base::Folder& checkpoints, const std::string& run_id, const Store::Told& told,
                                   const Store::Accept& accept);
 
 }  // namespace holdfast::checkpoint

@@ -16,7 +16,9 @@ namespace holdfast::checkpoint {
 
 inline constexpr std::string_view kTemporary = ".tmp-";
 inline constexpr std::string_view kReplaced = "-replaced";
+inline constexpr std::string_view kAgain = "-again";
 inline constexpr const char* kLatest = "latest";
+inline constexpr const char* kManifest = "manifest.json";
 
 /// "update-000000500" plus a suffix.
 std::string checkpoint_name(std::int64_t update, std::string_view suffix);

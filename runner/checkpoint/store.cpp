@@ -14,6 +14,7 @@
 #include "checkpoint/loading.hpp"
 #include "checkpoint/ownership.hpp"
 #include "checkpoint/shelf.hpp"
+#include "checkpoint/verification.hpp"
 
 namespace holdfast::checkpoint {
 namespace {
@@ -38,9 +39,13 @@ WrittenFile write_text(const base::Folder& folder, const std::string& name, std:
   return {text.size(), hash_of(text)};
 }
 
-/// Everything of one checkpoint, into an empty folder, manifest last.
+double seconds_since(std::chrono::nanoseconds start) {
+  return std::chrono::duration<double>(base::Clock::real().monotonic() - start).count();
+}
+
+/// Everything of one checkpoint, into an empty folder; the manifest last, when all else reads back.
 Manifest write_checkpoint(const base::Folder& folder, const base::StateView& state, const SaveRequest& request,
-                          const std::string& state_json) {
+                          const std::string& state_json, double& verify_seconds) {
   Manifest manifest;
   manifest.counters = request.counters;
   manifest.run_id = request.run_id;
@@ -51,7 +56,10 @@ Manifest write_checkpoint(const base::Folder& folder, const base::StateView& sta
   manifest.digest = state_digest(state, request.counters);
   manifest.files = {write_tensor_file(folder, kFiles[0], state.model),
                     write_tensor_file(folder, kFiles[1], state.optimizer), write_text(folder, kFiles[2], state_json)};
-  write_text(folder, "manifest.json", render_manifest(manifest));
+  const auto written = base::Clock::real().monotonic();
+  for (std::size_t i = 0; i < kFiles.size(); ++i) verify_written(folder, kFiles[i], manifest.files[i]);
+  verify_seconds = seconds_since(written);
+  verify_written(folder, kManifest, write_text(folder, kManifest, render_manifest(manifest)));
   folder.sync();
   return manifest;
 }
@@ -99,8 +107,21 @@ bool is_temporary_file(std::string_view name) {
   return name.starts_with('.') && (name.find(".tmp-") != std::string_view::npos || name.ends_with(".new"));
 }
 
-/// Removes one checkpoint so that its final name never stands for a part of it.
-void give_up(const base::Folder& folder, const std::string& name, const std::string& run_id) {
+/// Without renames of folders: the name to make a checkpoint under. Where a whole one of this update stands, the new
+/// one stands beside it until it is whole too.
+std::string free_name(const base::Folder& folder, const std::string& name) {
+  const bool taken = folder.kind_of(name) && folder.open_below(name).kind_of(kManifest);
+  std::string free = taken ? name + std::string(kAgain) : name;
+  folder.remove_tree(free);
+  return free;
+}
+
+/// Removes one checkpoint so that its final name never stands for a part of it that counts.
+void give_up(const base::Folder& folder, const std::string& name, const std::string& run_id, const Abilities& can) {
+  if (!can.folder_renames) {
+    folder.open_below(name).remove(kManifest);
+    return folder.remove_tree(name);
+  }
   const std::string gone = std::string(kTemporary) + run_id + "-" + name;
   folder.remove_tree(gone);
   folder.rename(name, gone);
@@ -113,6 +134,7 @@ struct Store::Impl {
   std::string generation;
   Retention retention;
   base::FileSystem& system;
+  Abilities can{};
 
   [[nodiscard]] std::string run_id() const { return std::filesystem::path(generation).filename().string(); }
 
@@ -130,8 +152,22 @@ struct Store::Impl {
               std::vector<std::string>& notes) const {
     std::vector<std::string> gone;
     noting(notes, [&] { gone = expendable(read_shelf(folder).candidates, retention, request.run_id, saved); });
-    for (const std::string& name : gone) noting(notes, [&] { give_up(folder, name, request.run_id); });
+    for (const std::string& name : gone) noting(notes, [&] { give_up(folder, name, request.run_id, can); });
     if (!gone.empty()) noting(notes, [&] { folder.sync(); });
+  }
+
+  /// What follows once the checkpoint stands.
+  void finish(const base::Folder& folder, const SaveRequest& request, const std::string& name,
+              std::vector<std::string>& notes) const {
+    if (!can.folder_renames) {  // the former one of this update has had its day
+      const std::string plain = checkpoint_name(request.counters.update, request.suffix);
+      const std::string former = name == plain ? plain + std::string(kAgain) : plain;
+      noting(notes, [&] {
+        if (folder.kind_of(former)) give_up(folder, former, request.run_id, can);
+      });
+    }
+    noting(notes, [&] { write_pointer(folder, kLatest, name, can); });
+    retain(folder, request, name, notes);
   }
 
   void finish_retention(const base::Folder& folder, const std::string& from, std::vector<std::string>& notes) const {
@@ -140,7 +176,7 @@ struct Store::Impl {
     if (at == candidates.end()) return;
     const std::vector<Candidate> past(at, candidates.end());  // newest first: what is older follows
     const std::vector<std::string> gone = expendable(past, retention, run_id(), from);
-    for (const std::string& name : gone) noting(notes, [&] { give_up(folder, name, run_id()); });
+    for (const std::string& name : gone) noting(notes, [&] { give_up(folder, name, run_id(), can); });
     if (!gone.empty()) folder.sync();
   }
 };
@@ -149,6 +185,8 @@ Store::Store(std::string generation, Retention retention, base::FileSystem& syst
     : impl_(new Impl{base::absolute_path(generation), retention, system}) {}
 Store::~Store() = default;
 
+void Store::obey(const Abilities& abilities) { impl_->can = abilities; }
+
 Saved Store::save(const base::StateView& state, const SaveRequest& request) {
   const auto start = base::Clock::real().monotonic();
   const std::string name = checkpoint_name(request.counters.update, request.suffix);
@@ -156,24 +194,27 @@ Saved Store::save(const base::StateView& state, const SaveRequest& request) {
     throw Error(ExitCode::kBug, "checkpoint.name", "", "'" + name + "' cannot be the name of a checkpoint");
   const std::string state_json = state_text(state);
   const base::Folder folder = make_checkpoints(impl_->generation, impl_->system);
-  const std::string temporary = std::string(kTemporary) + request.run_id + "-" +
-                                std::to_string(request.counters.update) + "-" + std::to_string(::getpid());
+  const bool renames = impl_->can.folder_renames;
+  const std::string made = renames ? std::string(kTemporary) + request.run_id + "-" +
+                                         std::to_string(request.counters.update) + "-" + std::to_string(::getpid())
+                                   : free_name(folder, name);
   // In a container every process has the same number: a killed predecessor's leftover may stand here.
-  folder.remove_tree(temporary);
+  folder.remove_tree(made);
   Saved saved;
   try {
-    const Manifest manifest = write_checkpoint(folder.make_below(temporary), state, request, state_json);
+    const Manifest manifest =
+        write_checkpoint(folder.make_below(made), state, request, state_json, saved.verify_seconds);
     saved.bytes = total_bytes(manifest);
     saved.digest = manifest.digest;
-    put_in_place(folder, temporary, name);
+    if (renames) put_in_place(folder, made, name);
   } catch (...) {
-    remove_quietly(folder, temporary);
+    remove_quietly(folder, made);
     throw;
   }
-  saved.path = folder.path_of(name);
-  Impl::noting(saved.notes, [&] { base::write_link_atomic(folder, kLatest, name); });
-  impl_->retain(folder, request, name, saved.notes);
-  saved.seconds = std::chrono::duration<double>(base::Clock::real().monotonic() - start).count();
+  const std::string& final_name = renames ? name : made;
+  saved.path = folder.path_of(final_name);
+  impl_->finish(folder, request, final_name, saved.notes);
+  saved.seconds = seconds_since(start) - saved.verify_seconds;
   return saved;
 }
 
@@ -191,6 +232,9 @@ std::vector<std::string> Store::clean(const std::string& from) {
   for (const base::Entry& entry : folder.entries()) {
     if (entry.name.starts_with(own) || entry.name.starts_with("." + std::string(kLatest) + ".tmp-"))
       folder.remove_tree(entry.name);
+    if (!impl_->can.folder_renames && entry.kind == base::EntryKind::kFolder && update_in_name(entry.name) &&
+        !folder.open_below(entry.name).kind_of(kManifest))
+      folder.remove_tree(entry.name);  // begun, and never whole
     if (!entry.name.ends_with(kReplaced) || !update_in_name(entry.name)) continue;
     const std::string name = entry.name.substr(0, entry.name.size() - kReplaced.size());
     if (folder.kind_of(name))
@@ -204,14 +248,15 @@ std::vector<std::string> Store::clean(const std::string& from) {
 
 std::optional<Loaded> Store::newest(const Told& told, const Accept& accept) const {
   const auto folder = open_checkpoints(impl_->generation, impl_->system);
-  return folder ? load_newest(*folder, told, accept) : std::nullopt;
+  return folder ? load_newest(*folder, impl_->run_id(), told, accept) : std::nullopt;
 }
 
 std::string Store::newest_path(Damaged damaged) const {
   const auto folder = open_checkpoints(impl_->generation, impl_->system);
   if (!folder) return {};
   for (const Candidate& candidate : read_shelf(*folder).candidates)
-    if (candidate.manifest || damaged == Damaged::kCounts) return folder->path_of(candidate.name);
+    if (damaged == Damaged::kCounts || (candidate.manifest && candidate.manifest->run_id == impl_->run_id()))
+      return folder->path_of(candidate.name);
   return {};
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/file_system.hpp"
 #include "base/state_view.hpp"
+#include "checkpoint/place.hpp"
 
 namespace holdfast::checkpoint {
 
@@ -31,7 +32,8 @@ struct SaveRequest {
 struct Saved {
   std::string path;
   std::int64_t bytes = 0;
-  double seconds = 0;
+  double seconds = 0;         ///< without the next
+  double verify_seconds = 0;  ///< reading back what was written
   std::string digest;
   /// What went wrong after the checkpoint was in place (retention, `latest`): told, not thrown.
   std::vector<std::string> notes;
@@ -81,11 +83,16 @@ class Store {
   Store(std::string generation, Retention retention, base::FileSystem& system = base::FileSystem::real());
   ~Store();
 
-  /// Writes beside, fsyncs, renames, moves `latest`, then applies retention. The same update saved again replaces the
-  /// former in one step. Throws Error 73/74/77, or 70 when the state is not well-formed; what was there stays.
+  /// How to save where the file system cannot do everything (RunHome::abilities).
+  void obey(const Abilities& abilities);
+
+  /// Writes beside, fsyncs, reads all back, renames, moves `latest`, then applies retention. The same update saved
+  /// again replaces the former in one step. Throws Error 73/74/77, or 70 when the state is not well-formed; what was
+  /// there stays.
   Saved save(const base::StateView& state, const SaveRequest& request);
 
   /// Newest by the update number recorded inside; on damage `told` gets one sentence a candidate and the next is tried.
+  /// One that another run wrote is none of this run's, whatever its checksums say.
   /// Strangers in the folder and a broken `latest` are told too. Empty when there is no checkpoint at all; Error 66
   /// when there are only unreadable ones, or when the newest has a newer format.
   /// `accept` may refuse what was read and verified: its Error 66 counts as damage, any other one is passed on. Error

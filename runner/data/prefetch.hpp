@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -13,6 +15,10 @@
 #include <vector>
 
 namespace holdfast::data {
+
+/// Threads of this process that were left behind because what they call does not return. What they use (a data set)
+/// must not be destroyed: such a process ends without.
+inline std::atomic<int> threads_left_behind{0};
 
 /// Yields make(first), make(first + 1), ... make(last - 1). How many threads make them changes neither content nor
 /// order. An exception of make(n) is thrown by the call of `next` that would have returned item n, and ends the series.
@@ -34,10 +40,14 @@ class Prefetch {
         claimed_(range.first),
         taken_(range.first),
         released_(range.first) {
+    running_ = threads;
     for (int i = 0; i < threads; ++i)
       threads_.emplace_back([this, begin_thread] {
         if (begin_thread) begin_thread();
         work();
+        const std::lock_guard lock(mutex_);
+        --running_;
+        filled_.notify_all();
       });
   }
   Prefetch(const Prefetch&) = delete;
@@ -52,20 +62,38 @@ class Prefetch {
     for (auto& thread : threads_) thread.join();
   }
 
+  /// Ends the series and waits for the items in the making, but no longer than `patience`. False: some are still being
+  /// made; their threads count as left behind, and this object must live for ever.
+  bool stop_within(std::chrono::nanoseconds patience) {
+    std::unique_lock lock(mutex_);
+    stopped_ = true;
+    room_.notify_all();
+    if (filled_.wait_for(lock, patience, [this] { return running_ == 0; })) return true;
+    threads_left_behind += running_;
+    return false;
+  }
+
   [[nodiscard]] bool done() const { return taken_ >= range_.last; }
 
   /// The next item; waits for it. Not to be called when done().
   T next() {
+    return *next([] { return false; });
+  }
+  /// The same; empty, and nothing taken, when the item is not there and `stopped()` says so, which is asked a few times
+  /// a second.
+  template <class Stopped>
+  std::optional<T> next(const Stopped& stopped) {
     if (threads_.empty()) return make_(taken_++);
     std::unique_lock lock(mutex_);
     Slot& slot = slots_[slot_of(taken_)];
-    filled_.wait(lock, [&slot] { return slot.value.has_value() || slot.failure; });
+    while (!filled_.wait_for(lock, kLook, [&slot] { return slot.value.has_value() || slot.failure; }))
+      if (stopped()) return std::nullopt;
     if (slot.failure) {
       stopped_ = true;
       room_.notify_all();
       std::rethrow_exception(slot.failure);
     }
-    T item = std::move(*slot.value);
+    std::optional<T> item(std::move(*slot.value));
     slot.value.reset();
     ++taken_;
     release(lock);
@@ -73,6 +101,7 @@ class Prefetch {
   }
 
  private:
+  static constexpr std::chrono::milliseconds kLook{50};
   struct Slot {
     std::optional<T> value;
     std::exception_ptr failure;
@@ -124,6 +153,7 @@ class Prefetch {
   std::condition_variable room_, filled_;
   std::int64_t claimed_, taken_, released_;  // guarded by mutex_ while there are threads
   bool stopped_ = false;
+  int running_ = 0;                   ///< threads
   std::vector<std::thread> threads_;  // last member: threads see all others constructed
 };
 

@@ -14,6 +14,7 @@ namespace holdfast::engine {
 std::optional<Outcome> Trainer::Impl::edge(const WindowReport& report) {
   Requests asked = std::exchange(asked_out_of_memory_, {});
   hooks.window_end(report, asked);
+  heed_saver(asked);
   evaluation_pending_ = evaluation_due(report);
   return conclude(asked, report.last);
 }
@@ -32,7 +33,7 @@ std::optional<Outcome> Trainer::Impl::conclude(Requests& asked, bool last) {
   if (ending || stopping || ranked.best || asked.save_reason) {
     std::string reason = asked.save_reason.value_or("best");
     if (ranked.best) reason = "best";
-    if (stopping) reason = signal ? "signal" : "stop";
+    if (stopping) reason = signal ? parts.stop->kind() : "stop";
     if (ending) reason = "end";
     save({std::move(reason), "", ranked.best, 0, 0, 0}, ending || stopping);
   }
@@ -46,7 +47,7 @@ std::optional<Outcome> Trainer::Impl::conclude(Requests& asked, bool last) {
 }
 
 Outcome Trainer::Impl::abandon() {
-  save({"signal", "", false, 0, 0, 0}, true);
+  save({parts.stop->kind(), "", false, 0, 0, 0}, true);
   return outcome(ExitCode::kStoppedAfterSave, *parts.stop->asked());
 }
 
@@ -100,66 +101,6 @@ Ranked Trainer::Impl::evaluate_and_rank(Requests& asked) {
   observer.evaluated(report, ranked.best);
   hooks.eval_end(report, asked);
   return ranked;
-}
-
-bool Trainer::Impl::unsaved() const {
-  return progress.update != saved_update_ || progress.window != saved_window_ || evaluation_pending_ != saved_pending_;
-}
-
-void Trainer::Impl::save(Saver::Request request, bool must_succeed) {
-  if (!parts.saver || (!unsaved() && !request.best)) return;
-  request.update = progress.update;
-  request.epoch = progress.epoch;
-  request.samples_seen = progress.samples_seen;
-  SaveReport report;
-  try {
-    // Where memory is short there is none for a second copy of the state.
-    report = parts.saver->save(state(request.suffix.empty() ? Copies::kNow : Copies::kWhenRead), request);
-    report.ok = true;
-    saved_update_ = progress.update;
-    saved_window_ = progress.window;
-    saved_pending_ = evaluation_pending_;
-  } catch (const Error& error) {
-    save_failed_ = must_succeed || parts.stop_on_save_error;
-    if (save_failed_) throw;
-    report.ok = false;
-    observer.note(std::string("the checkpoint could not be written and the run goes on: ") + error.what());
-  }
-  report.update = progress.update;
-  report.reason = request.reason;
-  report.now = now();
-  observer.saved(report);
-  hooks.save_end(report);
-}
-
-void Trainer::Impl::end_failed(const Error& failure) noexcept {
-  const auto attempt = [this](const char* doing, const auto& what) {
-    try {
-      what();
-    } catch (const std::exception& also) {
-      observer.note(std::string(doing) + ": " + also.what());
-    }
-  };
-  attempt("the state could not be saved before the end",
-          [&] { emergency_save(failure.code() == ExitCode::kDeviceOutOfMemory); });
-  attempt("while ending after a failure", [&] { hooks.run_end(failure.code()); });
-}
-
-// Before the first window there is nothing to lose, and a saved identity would refuse the recipe or data once they are
-// mended (a smaller batch, for example).
-void Trainer::Impl::emergency_save(bool out_of_memory) {
-  if (save_failed_) return;
-  if (!out_of_memory) {
-    if (progress.window > 0) save({"error", "", false, 0, 0, 0}, true);
-  } else if (progress.window == 0) {
-    observer.note("no checkpoint is written: memory ran out in the first window, so there is nothing to lose yet");
-  } else if (!asked_out_of_memory_.save_reason) {
-    observer.note("no checkpoint is written: none was asked for ([hook.oom_checkpoint] does)");
-  } else if (!unsaved()) {
-    observer.note("the state after update " + std::to_string(progress.update) + " is in a checkpoint already");
-  } else {
-    save({"oom", "-oom", false, 0, 0, 0}, true);
-  }
 }
 
 }  // namespace holdfast::engine

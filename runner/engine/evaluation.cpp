@@ -103,8 +103,13 @@ std::optional<std::vector<std::pair<std::string, double>>> evaluate(Model& model
   loader.start(0, loader.plan().windows_per_epoch());
   Totals totals;
   while (!loader.done()) {
-    if (stop && stop->asked()) return std::nullopt;
-    LoadedWindow loaded = loader.next();
+    const bool asked = stop && stop->asked();
+    auto next = asked ? std::nullopt : loader.next([stop] { return stop && stop->raised(); });
+    if (!next) {
+      loader.leave();
+      return std::nullopt;
+    }
+    LoadedWindow& loaded = *next;
     calls.settle(loaded);
     const auto samples = static_cast<std::int64_t>(loaded.batch.samples.size());
     if (samples == 0) continue;

@@ -56,46 +56,52 @@ data::WindowPlan checked_plan(const Dataset& dataset, const LoaderSettings& sett
 }  // namespace
 
 Loader::Loader(const Dataset& dataset, const LoaderSettings& settings)
-    : dataset_(dataset), settings_(settings), plan_(checked_plan(dataset, settings)) {}
+    : reader_(new Reader{dataset, settings, checked_plan(dataset, settings)}) {}
 
 void Loader::start(std::int64_t first, std::int64_t last) {
   if (first < 0 || first >= last)
-    throw Error(ExitCode::kBug, "loader.range", settings_.table,
+    throw Error(ExitCode::kBug, "loader.range", reader_->settings.table,
                 "no window lies from " + std::to_string(first) + " to before " + std::to_string(last));
   prefetch_.reset();
   prefetch_ = std::make_unique<data::Prefetch<LoadedWindow>>(
-      data::Prefetch<LoadedWindow>::Range{first, last}, settings_.threads, depth(),
-      [this](std::int64_t number) { return read(number); }, &device::compute_alone_here);
+      data::Prefetch<LoadedWindow>::Range{first, last}, reader_->settings.threads, depth(),
+      [reader = reader_](std::int64_t number) { return reader->read(number); }, &device::compute_alone_here);
+}
+
+void Loader::leave() {
+  constexpr std::chrono::seconds kPatience{1};
+  if (prefetch_ && !prefetch_->stop_within(kPatience)) (void)prefetch_.release();
+  prefetch_.reset();
 }
 
 // Small batches are made many at a time, whatever the recipe's depth: a wake-up costs more than such a batch.
 int Loader::depth() const {
   constexpr std::int64_t kAlwaysAffordable = std::int64_t{8} << 20;  // bytes
   std::int64_t bytes = 0;
-  for (const auto& field : dataset_.facts().fields) {
+  for (const auto& field : reader_->dataset.facts().fields) {
     std::int64_t elements = 1;
     for (const auto size : field.shape) elements *= size;
-    bytes += elements * 8 * settings_.batch_size;  // no dtype is wider
+    bytes += elements * 8 * reader_->settings.batch_size;  // no dtype is wider
   }
   const std::int64_t small = bytes > 0 ? kAlwaysAffordable / bytes : 0;
-  return std::max(settings_.prefetch, static_cast<int>(std::min<std::int64_t>(small, 64)));
+  return std::max(reader_->settings.prefetch, static_cast<int>(std::min<std::int64_t>(small, 64)));
 }
 
-LoadedWindow Loader::read(std::int64_t number) const {
+LoadedWindow Loader::Reader::read(std::int64_t number) const {
   const device::HostScope host;
   LoadedWindow loaded;
-  loaded.window = plan_.at(number);
-  const auto indices = data::indices_of(loaded.window, plan_.samples(), settings_.shuffle, settings_.seed);
+  loaded.window = plan.at(number);
+  const auto indices = data::indices_of(loaded.window, plan.samples(), settings.shuffle, settings.seed);
   Builder builder(loaded.window.count);
   try {
-    const base::PluginCallScope running(settings_.table, "read");
-    dataset_.read(indices, builder, SampleRng(settings_.seed, loaded.window.epoch));
+    const base::PluginCallScope running(settings.table, "read");
+    dataset.read(indices, builder, SampleRng(settings.seed, loaded.window.epoch));
   } catch (const Error&) {
     throw;
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& failure) {
-    throw Error(ExitCode::kBug, "dataset.exception", settings_.table,
+    throw Error(ExitCode::kBug, "dataset.exception", settings.table,
                 "reading window " + std::to_string(number) + " threw: " + device::sentence_of(failure));
   }
   loaded.batch.fields = std::move(builder.fields);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,17 +44,29 @@ class Loader {
   void start(std::int64_t first, std::int64_t last);
   [[nodiscard]] bool done() const { return prefetch_->done(); }
   LoadedWindow next() { return prefetch_->next(); }
-  [[nodiscard]] const data::WindowPlan& plan() const { return plan_; }
+  /// The same; empty when the data set has not delivered and `stopped()` says that nobody waits for it any more.
+  template <class Stopped>
+  std::optional<LoadedWindow> next(const Stopped& stopped) {
+    return prefetch_->next(stopped);
+  }
+  [[nodiscard]] const data::WindowPlan& plan() const { return reader_->plan; }
   /// Ends the threads; start() may follow.
   void stop() { prefetch_.reset(); }
+  /// The same within about a second: a thread that the data set keeps longer is left behind
+  /// (data::threads_left_behind), and the data set must not be destroyed.
+  void leave();
 
  private:
-  [[nodiscard]] LoadedWindow read(std::int64_t number) const;
+  /// What threads use: it lives as long as the last of them.
+  struct Reader {
+    const Dataset& dataset;
+    const LoaderSettings settings;
+    const data::WindowPlan plan;
+    [[nodiscard]] LoadedWindow read(std::int64_t number) const;
+  };
   [[nodiscard]] int depth() const;
 
-  const Dataset& dataset_;
-  const LoaderSettings settings_;
-  const data::WindowPlan plan_;
+  std::shared_ptr<const Reader> reader_;
   std::unique_ptr<data::Prefetch<LoadedWindow>> prefetch_;
 };
 

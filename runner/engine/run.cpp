@@ -30,7 +30,8 @@ Outcome Trainer::Impl::run() {
   std::optional<Error> failure;
   try {
     Outcome ended = loop();
-    loader.stop();
+    leave_loader();
+    take_settled(true, true);
     hooks.run_end(ended.code);
     return ended;
   } catch (const Error& error) {
@@ -46,9 +47,17 @@ Outcome Trainer::Impl::run() {
       failure = Error(ExitCode::kBug, "run.exception", "update " + std::to_string(progress.update),
                       device::sentence_of(error));
   }
-  loader.stop();
+  leave_loader();
   end_failed(*failure);
   throw *failure;
+}
+
+// A data set that does not return must not keep a run that was asked to stop.
+void Trainer::Impl::leave_loader() {
+  if (stop_asked())
+    loader.leave();
+  else
+    loader.stop();
 }
 
 Outcome Trainer::Impl::loop() {
@@ -73,7 +82,9 @@ Outcome Trainer::Impl::loop() {
 
 std::optional<Outcome> Trainer::Impl::window() {
   const auto asked = Clock::now();
-  LoadedWindow loaded = loader.next();
+  auto next = loader.next([this] { return stop_asked(); });
+  if (!next) return abandon();
+  LoadedWindow& loaded = *next;
   settle(loaded, "dataset.train");
   const auto begun = Clock::now();
   const double learning_rate =

@@ -17,13 +17,19 @@ const std::string& Trainer::Impl::identity() {
 
 base::StateView Trainer::Impl::state(Copies copies) {
   kept_.clear();
-  base::StateView view;
   NamedTensors all = tensors;
   for (auto& moment : moments()) all.push_back(std::move(moment));
   auto views = views_of(all, kept_, copies);
   const auto middle = views.begin() + static_cast<std::ptrdiff_t>(tensors.size());
-  view.model.assign(std::move_iterator(views.begin()), std::move_iterator(middle));
-  view.optimizer.assign(std::move_iterator(middle), std::move_iterator(views.end()));
+  return described({std::move_iterator(views.begin()), std::move_iterator(middle)},
+                   {std::move_iterator(middle), std::move_iterator(views.end())});
+}
+
+base::StateView Trainer::Impl::described(std::vector<base::TensorView> model,
+                                         std::vector<base::TensorView> optimizer_state) {
+  base::StateView view;
+  view.model = std::move(model);
+  view.optimizer = std::move(optimizer_state);
   SavedProgress saved{progress, last_eval_update, last_eval, evaluation_pending_, {}, {}, {}};
   if (parts.eval && eval_data_.empty()) eval_data_ = parts.eval->fingerprint();
   saved.eval_data = eval_data_;
@@ -60,11 +66,7 @@ void Trainer::Impl::restore(const base::StateView& saved, bool saved_here, const
   last_eval = std::move(read.last_eval);
   last_eval_update = read.last_eval_update;
   evaluation_pending_ = read.evaluation_pending && parts.eval;
-  if (saved_here) {
-    saved_update_ = progress.update;
-    saved_window_ = progress.window;
-    saved_pending_ = evaluation_pending_;
-  }
+  if (saved_here) saving_.safe = here();
   loss_scale.restore(read.loss_scale);
   hooks_before_evaluation_ = read.hooks;
   restore_components(read, extra.choices, where);

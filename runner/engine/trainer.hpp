@@ -73,6 +73,8 @@ class Observer {
   virtual void evaluating() {}
   virtual void evaluated(const EvalReport&, bool best) { (void)best; }
   virtual void saved(const SaveReport&) {}
+  /// A save was asked for while the one before is still being written: it is not made.
+  virtual void save_missed(std::int64_t update, std::string_view reason) { (void)update, (void)reason; }
   virtual void out_of_memory(const OomReport&) {}
   /// A field of the plan is another from now on; told after what made it so.
   virtual void plan_changed(const PlanChange&, std::int64_t update) { (void)update; }
@@ -82,7 +84,8 @@ class Observer {
   virtual void warn(std::string_view sentence) { note(sentence); }
 };
 
-/// Where snapshots go. Implemented with checkpoint::Store by the worker, in memory by tests.
+/// Where states go. Implemented with checkpoint::Store by the worker, in memory by tests. All calls come on the
+/// training thread.
 class Saver {
  public:
   virtual ~Saver() = default;
@@ -93,13 +96,39 @@ class Saver {
   };
   /// Throws Error 73/74 on failure; the trainer reports it and goes on or stops as told by `stop_on_save_error`.
   virtual SaveReport save(const base::StateView&, const Request&) = 0;
+
+  /// Whether begin() may be used instead, so that training goes on while the state is written.
+  [[nodiscard]] virtual bool in_background() const { return false; }
+  /// Calls `snapshot` at once, and writes what it returns on another thread: those bytes stay as they are until
+  /// settle() gave the result. Not while one is being written. Throws what `snapshot` throws.
+  virtual void begin(const std::function<base::StateView()>& snapshot, const Request& request) {
+    (void)snapshot, (void)request;
+  }
+  struct Settled {
+    SaveReport report;
+    std::optional<Error> failure;
+  };
+  /// The result of what was begun, once. Empty when nothing was, and without `wait` also while it is being written.
+  virtual std::optional<Settled> settle(bool wait) {
+    (void)wait;
+    return std::nullopt;
+  }
+  /// The checkpoint that was written last holds the present state.
+  virtual void note_present() {}
+  /// Somebody outside asks for a checkpoint: why. Asked at every edge; cheap.
+  virtual std::optional<std::string> wanted() { return std::nullopt; }
 };
 
-/// Set from a signal watcher; read at window edges, between micro-batches and between batches of an evaluation.
+/// Set by what stops a run from outside; read at window edges, between micro-batches and between batches of an
+/// evaluation.
 struct StopFlag {
   virtual ~StopFlag() = default;
   /// Non-null once a stop was asked for: why ("SIGTERM from pid 1"). Cheap.
   virtual const std::string* asked() const = 0;
+  /// The same as a yes or no, asked while nothing goes on: asked() may count as a sign of life.
+  [[nodiscard]] virtual bool raised() const { return asked() != nullptr; }
+  /// The reason that the last checkpoint carries.
+  [[nodiscard]] virtual const char* kind() const { return "signal"; }
 };
 
 struct NamedStrategy {

@@ -1,6 +1,6 @@
 // The inside of a Trainer, shared by trainer.cpp (making), run.cpp (the loop), edge.cpp (the
-// edges of windows), recovery.cpp (memory that runs out), state.cpp (saving, restoring), state_check.cpp (what may be
-// restored) and choices.cpp (telling what changed).
+// edges of windows), recovery.cpp (memory that runs out), saving.cpp (when and how the state is saved), state.cpp
+// (saving, restoring), state_check.cpp (what may be restored) and choices.cpp (telling what changed).
 #pragma once
 
 #include <chrono>
@@ -16,6 +16,7 @@
 #include "engine/loss_scale.hpp"
 #include "engine/progress_json.hpp"
 #include "engine/ranking.hpp"
+#include "engine/saving.hpp"
 #include "engine/step.hpp"
 #include "engine/tensor_bytes.hpp"
 #include "engine/trainer.hpp"
@@ -36,6 +37,8 @@ struct Trainer::Impl {
   // State (state.cpp).
   [[nodiscard]] const std::string& identity();
   base::StateView state(Copies copies = Copies::kNow);
+  /// The same around these views of the tensors.
+  base::StateView described(std::vector<base::TensorView> model, std::vector<base::TensorView> optimizer_state);
   /// What Trainer::check() does.
   SavedProgress checked(const base::StateView& saved, const std::string& where);
   void restore(const base::StateView& saved, bool saved_here, const std::string& where);
@@ -64,6 +67,8 @@ struct Trainer::Impl {
   using Clock = std::chrono::steady_clock;
 
   Outcome loop();
+  void leave_loader();
+  [[nodiscard]] bool stop_asked() const { return parts.stop && parts.stop->raised(); }
   std::optional<Outcome> window();
   StepResult train(const Batch& batch, double learning_rate);
   // Memory that runs out (recovery.cpp).
@@ -86,7 +91,20 @@ struct Trainer::Impl {
   [[nodiscard]] bool evaluation_due(const WindowReport& report) const;
   Ranked evaluate_and_rank(Requests& asked);
   Outcome abandon();
+  // Saves (saving.cpp).
+  [[nodiscard]] SavePoint here() const;
+  void heed_saver(Requests& asked);
   void save(Saver::Request request, bool must_succeed);
+  void save_now(const Saver::Request& request, bool must_succeed);
+  void save_behind(const Saver::Request& request);
+  void write_again();
+  void save_best_late();
+  /// Takes the writer's result, when there is one. `parting`: the run ends; a failure is told, whatever the recipe
+  /// says.
+  void take_settled(bool wait, bool parting = false);
+  /// `taken`: from when on time until the next save counts.
+  void settled(const SavePoint& point, const Saver::Request& request, SaveReport report,
+               const std::optional<Error>& failure, Duration taken);
   /// For the way out: whatever goes wrong here must not hide why the run ends.
   void end_failed(const Error& failure) noexcept;
   void emergency_save(bool out_of_memory);
@@ -94,7 +112,6 @@ struct Trainer::Impl {
   Error out_of_memory_outside(const std::string& text);
   [[nodiscard]] bool finished() const;
   void check_fruitful() const;
-  [[nodiscard]] bool unsaved() const;
   [[nodiscard]] Outcome outcome(ExitCode code, std::string reason) const;
   [[nodiscard]] Duration now() const { return Clock::now() - started_; }
 
@@ -114,11 +131,9 @@ struct Trainer::Impl {
   bool evaluation_pending_ = false;  ///< due at this edge and not carried out yet
   /// What is saved of hooks while it is pending: all of it is repeated, so nothing that they counted of it may count.
   Texts hooks_before_evaluation_;
-  std::int64_t saved_update_ = -1, saved_window_ = -1;  ///< -1: nothing is saved where this run saves
-  bool saved_pending_ = false;
   std::int64_t fruitless_windows_ = 0;  ///< since the last applied update
-  bool save_failed_ = false;
-  Requests asked_out_of_memory_;  ///< by hooks, for the next edge
+  Requests asked_out_of_memory_;        ///< by hooks, for the next edge
+  Saving saving_;
 };
 
 }  // namespace holdfast::engine

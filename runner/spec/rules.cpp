@@ -198,11 +198,6 @@ class Rules {
 
   void checkpoint() {
     Checked& table = draft_.table("checkpoint");
-    if (table.options.has("async") && table.options.boolean("async"))
-      fault(table, "async", "recipe.not_built",
-            "'checkpoint.async' = true is not yet built: checkpoints are written "
-            "between two updates",
-            "leave the key out, or write async = false");
     if (table.options.has("best"))
       if (const auto goal = parse_metric_goal(table.options.string("best")); !goal.value)
         fault(table, "best", "recipe.bad_metric",

@@ -63,7 +63,6 @@ void memory(Json& properties) {
 
 void checkpoint(Json& properties) {
   properties["best"]["pattern"] = anchored_pattern(R"(eval\..+:(min|max))");
-  properties["async"]["const"] = false;
   properties["keep_every"]["pattern"] = anchored_pattern(update_count_pattern());
 }
 

@@ -28,9 +28,10 @@ OptionTable run_keys() {
   t.path("output").doc("The run's home. Default: runs/<name> beside the recipe.");
   t.string("when_done", "exit").one_of({"exit", "new"}).doc("After a finished generation: say so, or start the next.");
   t.integer("keep_runs").min(1).max(1e6).doc("Finished generations kept in the home. Default: all.");
-  later(t.duration("max_wall_time").above(0).doc("Saves and stops with exit 75 after this time."),
-        "a limit on the running time");
-  t.duration("grace", 25s).min(1).max(86400).doc("Time from a stop signal to being killed.");
+  t.duration("max_wall_time")
+      .above(0)
+      .doc("Longest time of one process, from its start: saves and ends with exit 75 before it is over.");
+  t.duration("grace", 25s).min(1).max(86400).doc("Time from a stop signal to being killed: holdfast ends before.");
   later(t.duration("expected_interval").above(0).doc("How often this run is started, for alerts."),
         "the alert on runs that do not start");
   return t;
@@ -108,8 +109,10 @@ OptionTable checkpoint_keys() {
   t.integer("keep", 3).min(1).max(1e6).doc("Newest checkpoints kept.");
   t.interval("keep_every").doc("Checkpoints at multiples of this many updates are kept for good. Default: none.");
   t.string("best", "eval.loss:min").doc("Whose checkpoint is always kept: eval.METRIC:min or eval.METRIC:max.");
-  t.boolean("async", false).doc("Write on another thread. Not yet built: only false is accepted.");
-  t.string("on_error", "continue").one_of({"continue", "stop"}).doc("When a checkpoint cannot be written.");
+  t.boolean("async", true).doc("Training pauses only for a copy of the state, and another thread writes it.");
+  t.string("on_error", "continue")
+      .one_of({"continue", "stop"})
+      .doc("When a checkpoint cannot be written: try again while training goes on, or end with exit 74.");
   return t;
 }
 

@@ -97,6 +97,8 @@ constexpr std::array kMetrics = {
                "Bytes of the tensors in the last checkpoint."},
     MetricInfo{"holdfast_checkpoint_failures_total", kCounter, "", "reason", kFromStart,
                "Checkpoints that could not be written, by reason."},
+    MetricInfo{"holdfast_checkpoint_missed_total", kCounter, "", "", kFromStart,
+               "Checkpoints that were due while the one before was still being written."},
     MetricInfo{"holdfast_checkpoint_filesystem_free_bytes", kGauge, "bytes", "", kFromStart,
                "Free bytes of the file system that holds the run."},
     // components

@@ -177,6 +177,7 @@ void LifeSigns::evaluated(const EvalReport& report, bool best) {
 }
 
 void LifeSigns::saved(const SaveReport& report) {
+  tell_missed();
   event("checkpoint", {{"update", report.update},
                        {"path", report.path},
                        {"reason", report.reason},
@@ -185,6 +186,26 @@ void LifeSigns::saved(const SaveReport& report) {
   if (!report.ok)
     settings_.log->warn("the checkpoint of update " + std::to_string(report.update) +
                         " could not be written; the older ones stay");
+}
+
+void LifeSigns::save_missed(std::int64_t update, std::string_view reason) {
+  ++missed_saves_;
+  if (missed_at_ < 0) {
+    missed_at_ = update;
+    missed_why_ = reason;
+  }
+  if (missed_saves_ == 1)
+    settings_.log->info("the checkpoint of update " + std::to_string(update) +
+                        " is left out: the one before is still being written (further ones are only counted)");
+}
+
+void LifeSigns::tell_missed() {
+  if (missed_at_ < 0) return;
+  event("skip", {{"what", std::string("checkpoint")},
+                 {"update", missed_at_},
+                 {"reason", missed_why_},
+                 {"missed", missed_saves_}});
+  missed_at_ = -1;
 }
 
 void LifeSigns::out_of_memory(const OomReport& report) {

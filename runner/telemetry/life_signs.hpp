@@ -75,6 +75,8 @@ class LifeSigns {
   }
   void evaluated(const EvalReport&, bool best);
   void saved(const SaveReport&);
+  /// A checkpoint was due while the one before was still being written: counted, and told with the next saved().
+  void save_missed(std::int64_t update, std::string_view reason);
   void out_of_memory(const OomReport&);
   /// A field of the plan is another from this update on.
   void plan_changed(std::int64_t update, std::string_view field, std::string_view before, std::string_view after,
@@ -101,6 +103,7 @@ class LifeSigns {
   /// Updates a second since the last beat; 0 where that cannot be said yet.
   [[nodiscard]] double fresh_rate() const;
   void dropped(const WindowReport&);
+  void tell_missed();
   void event(std::string_view name, const EventFields& fields);
   void show(bool redraw_only);
   void publish();
@@ -116,6 +119,8 @@ class LifeSigns {
   std::int64_t samples_seen_ = 0;
   Duration next_beat_{}, next_line_{}, beat_at_{};
   std::int64_t beat_update_ = 0, skip_lines_ = 0;
+  std::int64_t missed_saves_ = 0, missed_at_ = -1;  ///< all; update of the first since the last saved()
+  std::string missed_why_;
   double rate_ = 0;
   bool told_lost_ = false, ended_ = false;
 };

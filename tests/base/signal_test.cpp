@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <functional>
 #include <string>
+#include <utility>
 
 using namespace holdfast::base;
 
@@ -114,6 +116,58 @@ TEST_CASE("a SIGHUP that was ignored at the start stays ignored, as under nohup"
   ::usleep(20'000);
   child.send(SIGTERM);
   CHECK(child.line() == "SIGTERM from pid " + std::to_string(::getpid()));
+}
+
+TEST_CASE("SIGINT and SIGTERM that were ignored at the start stay ignored, as in a shell's background job") {
+  for (const auto& [ignored, other] : {std::pair{SIGINT, SIGTERM}, std::pair{SIGTERM, SIGINT}}) {
+    Child child([number = ignored](int out) {
+      ::signal(number, SIG_IGN);
+      watch_and_wait(out, false);
+    });
+    CHECK(child.line() == "ready");
+    child.send(ignored);
+    child.send(other);
+    CHECK(child.line().starts_with(other == SIGINT ? "SIGINT from" : "SIGTERM from"));
+  }
+}
+
+TEST_CASE("when the grace time is over the process leaves, with 75 once the state was saved and 87 before") {
+  for (const bool saved : {false, true}) {
+    Child child([saved](int out) {
+      block_signals();
+      SignalWatcher watcher({}, [out](const std::string& why, holdfast::ExitCode) { say(out, why); });
+      watcher.set_grace(std::chrono::milliseconds(1000));
+      say(out, "ready");
+      while (watcher.asked() == nullptr) ::usleep(1000);
+      if (saved) watcher.note_saved();
+      while (true) ::pause();
+    });
+    CHECK(child.line() == "ready");
+    child.send(SIGTERM);
+    CHECK(child.line() == "SIGTERM from pid " + std::to_string(::getpid()) +
+                              ": the grace time of 1 s is over: leaving at once, " +
+                              (saved ? "the state was saved" : "without a new checkpoint"));
+    CHECK(WEXITSTATUS(child.exit_status()) == (saved ? 75 : 87));
+  }
+}
+
+TEST_CASE("the end of the grace time waits for a checkpoint that is being written") {
+  Child child([](int out) {
+    block_signals();
+    SignalWatcher watcher;
+    watcher.set_grace(std::chrono::milliseconds(200));
+    watcher.begin_saving();
+    say(out, "ready");
+    while (watcher.asked() == nullptr) ::usleep(1000);
+    ::usleep(500'000);
+    watcher.end_saving();
+    say(out, "written");
+    ::_exit(75);
+  });
+  CHECK(child.line() == "ready");
+  child.send(SIGTERM);
+  CHECK(child.line() == "written");
+  CHECK(WEXITSTATUS(child.exit_status()) == 75);
 }
 
 TEST_CASE("a SIGHUP asks for a stop otherwise") {

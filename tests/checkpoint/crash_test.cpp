@@ -1,12 +1,17 @@
 // Saving that fails or dies at any call: what was there stays, something loadable is always newest, no leftover stays.
 #include <doctest/doctest.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <fstream>
 #include <random>
+#include <stdexcept>
 
 #include "base/folder.hpp"
+#include "base/signal.hpp"
 #include "checkpoint/home.hpp"
 #include "checkpoint/sample_state.hpp"
 #include "checkpoint/store.hpp"
@@ -43,6 +48,13 @@ std::int64_t must_be_sound(const std::string& generation, std::int64_t at_least,
     CHECK(!entry.name.ends_with("-replaced"));
   }
   return loaded->counters.update;
+}
+
+/// The same where sizes differ: the newest loads, and no temporary name stands even before clean().
+void must_be_sound_at_all(const std::string& generation) {
+  if (!Store(generation, {}).newest([](const std::string&) {})) throw std::runtime_error("no checkpoint is left");
+  for (const auto& entry : base::Folder::open(generation + "/checkpoints").entries())
+    if (entry.name.starts_with(".")) throw std::runtime_error("left behind: " + entry.name);
 }
 
 /// As on file systems that cannot swap two names.
@@ -120,7 +132,8 @@ void walk_faults(std::int64_t update, int number, bool all_later) {
     try {
       save(store, update);
     } catch (const Error& error) {
-      CHECK(error.code() == ExitCode::kIoError);
+      const bool cannot_create = error.code() == ExitCode::kCannotCreate && (number == EROFS || number == EXDEV);
+      CHECK((error.code() == ExitCode::kIoError || cannot_create));
     }
     must_be_sound(generation, 1);
     save(good, 9);
@@ -136,7 +149,67 @@ TEST_CASE("a fault at any call of a save, once or from then on, leaves a loadabl
     walk_faults<test::FaultyFileSystem>(2, ENOSPC, all_later);
     walk_faults<test::FaultyFileSystem>(1, EIO, all_later);
     walk_faults<WithoutExchange>(1, EIO, all_later);
+    for (const int number : {EDQUOT, EFBIG, EROFS, EXDEV}) walk_faults<test::FaultyFileSystem>(2, number, all_later);
   }
+}
+
+TEST_CASE(
+    "a file-size limit at any point of a save: 74 with the limit's name, the older checkpoint stays, nothing leaks") {
+  const test::TempFolder temp{test::Where::kMemory};
+  const std::string generation = temp / test::kRunId;
+  Store store(generation, {});
+  save(store, 1);
+  for (const rlim_t limit : {0UL, 100UL, 1000UL, 4096UL}) {
+    ChildProcess child([&](int out) {
+      base::block_signals();
+      const rlimit most{limit, limit};
+      ::setrlimit(RLIMIT_FSIZE, &most);
+      ChildProcess::report(out, test::error_text<Error>([&] { save(store, 2, 100'000); }));
+    });
+    const std::string text = child.reported();
+    CHECK(WEXITSTATUS(child.wait()) == 0);
+    CHECK(text.find(
+              "/model.safetensors: error[io.too_big]: cannot write: File too large (EFBIG)\n  hint: the file exceeds "
+              "a size limit: raise `ulimit -f` or use a file system without it") != std::string::npos);
+    CHECK(base::Folder::open(generation + "/checkpoints").entries().size() == 2);
+    CHECK(must_be_sound(generation, 1) == 1);
+  }
+}
+
+TEST_CASE("a tmpfs that is full after any number of pages: 74, the older checkpoint intact, nothing leaks") {
+  const test::TempFolder temp;
+  ChildProcess child([&](int out) {
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("tmpfs", temp.path().c_str(), "tmpfs", 0, "size=128k") != 0)
+      return ChildProcess::report(out, "skipped: a private mount is not permitted here");
+    const std::string generation = temp / test::kRunId;
+    Store store(generation, {2, 0});
+    save(store, 1);
+    int refused = 0, saved = 0;
+    for (int pages = 0; pages < 24; ++pages) {
+      const std::string filler = temp / "filler";
+      std::error_code failure;
+      fs::resize_file(filler, 0, failure);
+      std::ofstream(filler) << std::string(static_cast<std::size_t>(pages) * 4096, 'x');
+      try {
+        save(store, 2 + pages, 1000);
+        ++saved;
+      } catch (const Error& error) {
+        if (error.code() != ExitCode::kIoError) return ChildProcess::report(out, error.what());
+        ++refused;
+      }
+      fs::remove(filler);
+      must_be_sound_at_all(generation);
+    }
+    ChildProcess::report(
+        out, std::string(refused > 2 ? "refused" : "never refused") + (saved > 2 ? ", saved" : ", never saved"));
+  });
+  const std::string text = child.reported();
+  CHECK(WEXITSTATUS(child.wait()) == 0);
+  if (text.starts_with("skipped"))
+    MESSAGE(text);
+  else
+    CHECK(text == "refused, saved");
 }
 
 TEST_CASE("C45: killed at any call of a save, in the middle of a write too, the newest loads and is whole") {

@@ -167,6 +167,24 @@ TEST_CASE("retention keeps the newest, multiples of keep_every and what belongs 
   CHECK(f.names() == Names{"latest", "update-000000001", "update-000000060"});
 }
 
+TEST_CASE("a checkpoint that another run wrote is passed over with both names, whatever its checksums say") {
+  StoreFixture f;
+  f.save(1);
+  SampleState foreign(9);
+  SaveRequest request = request_at(9);
+  request.run_id = "20260101T000000Z-aaaa";
+  Store(f.generation, {}).save(foreign.view(), request);
+  const auto loaded = f.newest();
+  REQUIRE(loaded);
+  CHECK(loaded->counters.update == 1);
+  CHECK(f.told == Names{f.at("update-000000009/manifest.json") +
+                        ": the checkpoint is of the run '20260101T000000Z-aaaa', "
+                        "and this is '" +
+                        test::kRunId + "'; trying the next older checkpoint"});
+  CHECK(Store(f.generation, {}).newest_path() == f.at("update-000000001"));
+  CHECK(Store::load(f.at("update-000000009")).counters.update == 9);  // asked for by name it is read all the same
+}
+
 TEST_CASE("after a rewind the given-up future is removed, so that it is never taken for the newest") {
   StoreFixture f;
   for (const std::int64_t update : {100, 200, 300}) f.save(update, {3, 0}, update == 300);

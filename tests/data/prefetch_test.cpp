@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -77,4 +79,40 @@ TEST_CASE("each thread is prepared before its first item") {
       });
   while (!prefetch.done()) CHECK(prefetch.next());
   CHECK(prepared <= 2);
+}
+
+TEST_CASE("who no longer wants to wait gets nothing, and the item stays the next one") {
+  std::promise<void> go;
+  const auto gate = go.get_future().share();
+  Strings prefetch({0, 3}, 1, 2, [gate](std::int64_t n) {
+    if (n == 1) gate.wait();
+    return std::to_string(n);
+  });
+  CHECK(prefetch.next([] { return false; }) == "0");
+  CHECK(!prefetch.next([] { return true; }));
+  go.set_value();
+  CHECK(prefetch.next([] { return false; }) == "1");
+  CHECK(prefetch.next() == "2");
+}
+
+TEST_CASE("a thread that does not come back is left behind and counted; one that does is waited for") {
+  using namespace std::chrono_literals;
+  std::promise<void> go, gone;
+  const auto gate = go.get_future().share();
+  auto stuck = std::make_unique<Strings>(Strings::Range{0, 3}, 1, 2, [gate, &gone](std::int64_t) {
+    gate.wait();
+    gone.set_value();
+    return std::string();
+  });
+  CHECK(!stuck->next([] { return true; }));
+  CHECK(!stuck->stop_within(1ms));
+  CHECK(holdfast::data::threads_left_behind == 1);
+  go.set_value();
+  gone.get_future().wait();
+  CHECK(stuck->stop_within(10s));
+  stuck.reset();  // every thread has ended after all
+  holdfast::data::threads_left_behind = 0;
+  Strings free({0, 3}, 2, 2, [](std::int64_t n) { return std::to_string(n); });
+  CHECK(free.next() == "0");
+  CHECK(free.stop_within(10s));
 }

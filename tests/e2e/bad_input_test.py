@@ -192,6 +192,20 @@ class BadInput(Case):
                                       r"\d+\.\d KiB, but only \d+\.\d KiB are free in ")
         self.assertEqual(done.stdout, "")  # nothing was created there
 
+    def test_C47_a_home_that_is_a_link_to_a_small_disk_is_74_with_the_real_place_before_update_1(self):
+        mount, home = self.folder / "small", self.folder / "runs"
+        mount.mkdir()
+        os.symlink(mount, home)
+        script = 'mount -t tmpfs -o size=64k,mode=0755 none "$0" || exit 99; "$1" run "$2"; code=$?; ls -A "$0"; exit $code'
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script, mount, COMMAND, self.path], text=True,
+                              capture_output=True, env=self.environment(), timeout=120)
+        if "unshare" in done.stderr or "mount:" in done.stderr:
+            self.skipTest("no private mount namespace here: " + done.stderr.splitlines()[0])
+        self.assertEqual(done.returncode, 74, done.stderr)
+        self.assertRegex(done.stderr, rf"error\[output.space\]: a checkpoint and the final weights need \d+\.\d KiB, but only "
+                                      rf"\d+\.\d KiB are free in {os.path.realpath(mount)}\n")
+        self.assertEqual(done.stdout, "")
+
     def test_an_unreadable_home_for_an_ordinary_user_is_77(self):
         if os.geteuid() != 0:
             self.skipTest("needs root to become somebody else")

@@ -6,7 +6,7 @@ from harness import Case, main
 class Crash(Case):
     def fault(self, action):
         return self.recipe(target="updates = 20", more=f'[hook.fault]\n{action}\nat = 11\n'
-                           '[hook.periodic_checkpoint]\nevery = "5 updates"')
+                           '[checkpoint]\nasync = false\n[hook.periodic_checkpoint]\nevery = "5 updates"')
 
     def test_a_segfault_in_a_plugin_is_70_with_plugin_and_call(self):
         recipe = self.fault('action = "segfault"')

@@ -94,7 +94,7 @@ def strict_json(text):
     return json.loads(text, parse_constant=refuse)
 
 
-SAVE_OFTEN = '[checkpoint]\nkeep = 100\n[hook.periodic_checkpoint]\nevery = "10 updates"'
+SAVE_OFTEN = '[checkpoint]\nasync = false\nkeep = 100\n[hook.periodic_checkpoint]\nevery = "10 updates"'
 
 
 def dies_at(update):

@@ -1,9 +1,11 @@
 """Killed with SIGKILL at random instants and resumed each time: the end is bit-equal to the uninterrupted run.
 
-Every update is saved and every second one evaluated, so that most instants lie inside a save or an evaluation.
-HOLDFAST_KILLS sets the number of kills (6); HOLDFAST_SEED repeats a sequence.
+Every update is saved (or, in the background, as often as the disk allows) and every second one evaluated, so that most
+instants lie inside a save or an evaluation; every fourth kill comes while the process starts. HOLDFAST_KILLS sets the
+number of kills of each test (6); HOLDFAST_SEED repeats a sequence. `make soak` makes 200.
 """
 
+import json
 import os
 import random
 import time
@@ -17,28 +19,43 @@ SAVE_OFTEN = '[hook.periodic_checkpoint]\nevery = "1 updates"'
 
 
 class Kill(Case):
-    def kill_once(self, recipe, home, after, delay):
-        """Kills `delay` seconds after the checkpoint of update `after` was in place; true when it was still running."""
-        process = self.start("run", recipe, "--output", home)
-        self.wait_for(lambda: self.saved_update(home) >= after or process.poll() is not None)
-        time.sleep(delay)
+    def kill_once(self, recipe, home, rng, early, *options):
+        """Kills at a random instant, of the start or after some more checkpoints; true when it was still running."""
+        after = self.saved_update(home) + rng.randrange(1, 9)
+        process = self.start("run", recipe, "--output", home, *options)
+        if early:
+            time.sleep(rng.random() * 1.5)
+        else:
+            self.wait_for(lambda: self.saved_update(home) >= after or process.poll() is not None)
+            time.sleep(rng.random() * 0.02)
         running = process.poll() is None
         process.kill()
         process.communicate()
         return running
 
-    def twin(self, loader_threads, model=None, tables=None):
+    def told(self, home):
+        """Update of the newest checkpoint that was told as saved."""
+        path = home / "current/events.jsonl"
+        lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+        events = [json.loads(line) for line in lines if line.endswith("}\n")]
+        return max([e["update"] for e in events if e["event"] == "checkpoint" and e["ok"]], default=0)
+
+    def twin(self, loader_threads, background, model=None, tables=None):
         rng = random.Random(SEED + loader_threads)
         recipe = self.recipe(model=model, tables=tables, dropout=0.3, target=f"updates = {UPDATES}", eval_every="2 updates",
                              loader_threads=loader_threads, more=SAVE_OFTEN)
-        self.holdfast("run", recipe, "--output", self.folder / "whole")
+        options = ("--set", f"checkpoint.async={str(background).lower()}")
+        self.holdfast("run", recipe, "--output", self.folder / "whole", *options)
         home = self.folder / "killed"
-        kills = 0
+        kills, tries = 0, 0
         while kills < KILLS:
-            after = self.saved_update(home) + rng.randrange(1, 9)
-            if self.kill_once(recipe, home, after, rng.random() * 0.02):
+            tries += 1
+            if self.kill_once(recipe, home, rng, tries % 4 == 0, *options):
                 kills += 1
-        self.holdfast("run", recipe, "--output", home)
+            # What was told as saved is there, whatever instant the process died.
+            if told := self.told(home):
+                self.assertGreaterEqual(self.inspect(home)["update"], told, f"HOLDFAST_SEED={SEED}")
+        self.holdfast("run", recipe, "--output", home, *options)
         whole, killed = self.inspect(self.folder / "whole"), self.inspect(home)
         self.assertEqual(whole["update"], UPDATES)
         self.assertEqual(killed["digest"], whole["digest"], f"HOLDFAST_SEED={SEED}")
@@ -50,17 +67,20 @@ class Kill(Case):
         left = [name for name in os.listdir(home / "current/checkpoints") if not name.startswith(("update-", "latest"))]
         self.assertEqual(left, [])
 
-    def test_with_one_loader_thread(self):
-        self.twin(1)
+    def test_an_mlp(self):
+        self.twin(1, False)
 
-    def test_with_three_loader_threads(self):
-        self.twin(3)
+    def test_an_mlp_saved_in_the_background(self):
+        self.twin(3, True)
 
-    def test_a_convnet_with_batch_norm(self):
-        self.twin(2, CONVNET)
+    def test_a_convnet_with_batch_norm_saved_in_the_background(self):
+        self.twin(2, True, CONVNET)
 
     def test_a_gpt_with_dropout(self):
-        self.twin(2, GPT, self.text_tables())
+        self.twin(2, False, GPT, self.text_tables())
+
+    def test_a_gpt_with_dropout_saved_in_the_background(self):
+        self.twin(1, True, GPT, self.text_tables())
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ MARKS = ("events.jsonl", "best.safetensors")  # what tells that a checkpoint was
 class Mutation(Case):
     def setUp(self):
         super().setUp()
-        self.recipe_path = self.recipe(target="updates = 60", dropout=0.2, more='[checkpoint]\nkeep = 3\n'
+        self.recipe_path = self.recipe(target="updates = 60", dropout=0.2, more='[checkpoint]\nasync = false\nkeep = 3\n'
                                        '[hook.periodic_checkpoint]\nevery = "10 updates"')
         self.whole = self.folder / "whole"
         self.holdfast("run", self.recipe_path, "--output", self.whole)

@@ -11,7 +11,7 @@ from harness import Case, KILL, SAVE_OFTEN, TERM, main, strict_json
 
 QUICK = '[supervise]\nbackoff = "0.05 s"\nmax_restarts = 3\n'
 SLOW = '[hook.fault]\naction = "sleep"\ntimes = 1000000\nsleep = "0.005 s"\n'
-SAVE_EACH = '[checkpoint]\nkeep = 100\n[hook.periodic_checkpoint]\nevery = "2 updates"\n'
+SAVE_EACH = '[checkpoint]\nasync = false\nkeep = 100\n[hook.periodic_checkpoint]\nevery = "2 updates"\n'
 
 
 def alive(pid):

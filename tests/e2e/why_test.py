@@ -216,7 +216,7 @@ class Why(Case):
         place.mkdir()
         for size, cause in (("size=3m", "disk_full"),):
             recipe = self.recipe(target="updates = 4000", hidden=128,
-                                 more='[checkpoint]\nkeep = 100\n[hook.periodic_checkpoint]\nevery = "10 updates"')
+                                 more='[checkpoint]\nasync = false\nkeep = 100\n[hook.periodic_checkpoint]\nevery = "10 updates"')
             script = (f'mount -t tmpfs -o {size} tmpfs "{place}" && "{COMMAND}" run "{recipe}" --output "{place}/home" --quiet; '
                       f'code=$?; "{COMMAND}" why "{place}/home" --json; exit $code')
             done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, env=self.environment(),

@@ -54,6 +54,53 @@ TEST_CASE("resumed in mid-epoch, with dropout, with 1 and 3 loader threads: equa
   }
 }
 
+TEST_CASE(
+    "C27: with warm-up and cosine the learning rates after a resume are those of the uninterrupted run, bit for bit") {
+  const auto rates_of = [](const Bench& bench) {
+    std::vector<double> rates;
+    for (const WindowReport& window : bench.hook.windows) rates.push_back(window.learning_rate);
+    return rates;
+  };
+  Dropped whole(1);
+  whole.bench.run();
+  for (const std::int64_t at : {3, 5, 23}) {  // in the warm-up, at its end, on the way down
+    Dropped first(1), second(1);
+    stop_at(first.bench, at);
+    first.bench.run();
+    engine::Trainer trainer(second.bench.parts);
+    trainer.restore(first.bench.saver.last());
+    trainer.run();
+    std::vector<double> rates = rates_of(first.bench);
+    for (const double rate : rates_of(second.bench)) rates.push_back(rate);
+    CHECK(rates == rates_of(whole.bench));
+  }
+}
+
+TEST_CASE("C36: another micro-batch goes on by samples to the same target; another batch is refused in words") {
+  const TableDataset data = TableDataset::constant(32, 1);
+  const auto prepare = [](Bench& bench, std::int64_t batch, std::int64_t micro) {
+    bench.parts.settings.batch_size = batch;
+    bench.micro(micro);
+  };
+  ProbeModel one, four, three;
+  Bench first(one, data), second(four, data), third(three, data);
+  prepare(first, 4, 1);
+  stop_at(first, 2);
+  first.run();
+  prepare(second, 4, 4);
+  engine::Trainer trainer(second.parts);
+  trainer.restore(first.saver.last());
+  const auto ended = trainer.run();
+  CHECK(ended.progress.update == 8);
+  CHECK(ended.progress.samples_seen == 32);
+  CHECK(four.seen.front() == 8);
+  CHECK(four.value() == -8);
+  prepare(third, 3, 3);
+  engine::Trainer other(third.parts);
+  CHECK_THROWS_WITH_AS(other.check(first.saver.last(), "checkpoint"), doctest::Contains("batch_size: saved 4, now 3"),
+                       Error);
+}
+
 TEST_CASE("C30: five sessions of two updates see ten different samples, those of one run") {
   const TableDataset data = TableDataset::constant(100, 1);
   const auto prepare = [](Bench& bench) {

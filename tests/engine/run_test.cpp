@@ -143,8 +143,9 @@ TEST_CASE("a save that fails is told and the run goes on, or ends when asked to"
       CHECK(bench.saver.saves.empty());
     } else {
       CHECK(bench.run().code == ExitCode::kOk);
-      CHECK(bench.notes.notes == std::vector<std::string>{"the checkpoint could not be written and the run goes on: "
-                                                          "/disk: error[io.full]: no space left"});
+      CHECK(bench.notes.notes == std::vector<std::string>{
+                                     "the checkpoint of update 1 could not be written and the run goes on; it is tried "
+                                     "again in 1 s: /disk: error[io.full]: no space left"});
       REQUIRE(bench.hook.saves.size() == 2);
       CHECK_FALSE(bench.hook.saves[0].ok);
       CHECK(bench.hook.saves[1].ok);

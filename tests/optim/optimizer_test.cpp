@@ -230,3 +230,35 @@ TEST_CASE("the stride of a dimension with one entry says nothing: the update is 
   CHECK(at::equal(updated(sgd, true), updated(sgd, false)));
   CHECK(at::equal(updated(adamw, true), updated(adamw, false)));
 }
+
+TEST_CASE("C41: fifty loads: the recipe's options stay, moments and step counts are the saved ones, nothing piles up") {
+  const NamedTensors trained = make_parameters(at::kFloat), loaded = make_parameters(at::kFloat);
+  Adamw saved_from(trained, AdamwSettings{0.1, 0.8, 0.95, 1e-6, true});
+  Adamw into(loaded, AdamwSettings{0.0, 0.9, 0.999, 1e-8, true});
+  for (int step = 0; step < 3; ++step) {
+    set_gradients(trained, step);
+    saved_from.prepare();
+    saved_from.commit(1e-3);
+  }
+  const NamedTensors saved = saved_from.state();
+  into.restore(saved);
+  const NamedTensors before = into.state();
+  for (int load = 0; load < 50; ++load) into.restore(saved);
+  const NamedTensors after = into.state();
+  REQUIRE(after.size() == saved.size());
+  for (const auto& [name, tensor] : after) {
+    CHECK(at::equal(tensor, saved.get(name)));
+    CHECK(tensor.data_ptr() == before.get(name).data_ptr());  // the same memory, fifty loads later
+  }
+  set_gradients(loaded, 9);
+  into.prepare();
+  into.commit(0.5);
+  const at::Tensor moved = loaded.get("weight").detach().clone();
+  const NamedTensors again = make_parameters(at::kFloat);
+  Adamw fresh(again, AdamwSettings{0.0, 0.9, 0.999, 1e-8, true});
+  fresh.restore(saved);
+  set_gradients(again, 9);
+  fresh.prepare();
+  fresh.commit(0.5);
+  CHECK(at::equal(again.get("weight"), moved));  // options are those it was built with
+}

@@ -123,7 +123,7 @@ TEST_CASE("the effective recipe is this text") {
         "[memory]\non_oom = [\"retry\", \"halve_micro_batch\", \"recompute\", \"offload_activations\", "
         "\"offload_optimizer\", \"save\"]\n"
         "expandable_segments = false\nsample_every = 8\n\n"
-        "[checkpoint]\nkeep = 3\nbest = \"eval.loss:min\"\nasync = false\non_error = \"continue\"\n\n"
+        "[checkpoint]\nkeep = 3\nbest = \"eval.loss:min\"\nasync = true\non_error = \"continue\"\n\n"
         "[supervise]\nmax_restarts = 5\nbackoff = \"10 s\"\nhang_timeout = \"10 min\"\n\n"
         "[log]\nlevel = \"info\"\nfile = true\nevery = \"1 s\"\n\n"
         "[plugins]\nsearch = []\n");

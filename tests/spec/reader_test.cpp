@@ -33,7 +33,7 @@ TEST_CASE("a short recipe is read and every default is filled in") {
                                                                     "save"});
   CHECK(recipe.checkpoint.integer("keep") == 3);
   CHECK(recipe.checkpoint.string("best") == "eval.loss:min");
-  CHECK_FALSE(recipe.checkpoint.boolean("async"));
+  CHECK(recipe.checkpoint.boolean("async"));
   CHECK(recipe.log.boolean("file"));
   CHECK(recipe.plugins.strings("search").empty());
   CHECK(recipe.model->plugin == "mlp");

@@ -129,11 +129,7 @@ TEST_CASE("a run's name is usable as a folder's name") {
 }
 
 TEST_CASE("what checkpoints cannot do yet is refused in words") {
-  CHECK(faults(kHead + "[checkpoint]\nasync = true\n") ==
-        "r.toml:13:9: error[recipe.not_built]: 'checkpoint.async' = true is not yet built: checkpoints are written "
-        "between "
-        "two updates\n  async = true\n          ^\n  hint: leave the key out, or write async = false");
-  CHECK(faults(kHead + "[checkpoint]\nasync = false\nkeep_every = \"500 updates\"\n") == "no fault");
+  CHECK(faults(kHead + "[checkpoint]\nasync = true\nkeep_every = \"500 updates\"\n") == "no fault");
   CHECK(faults(kHead + "[checkpoint]\nkeep_every = \"1 epochs\"\n") ==
         "r.toml:13:14: error[recipe.not_built]: 'checkpoint.keep_every' counts updates; epochs and times are not yet "
         "built: got \"1 epoch\"\n  keep_every = \"1 epochs\"\n               ^\n"

@@ -214,3 +214,24 @@ TEST_CASE(
   CHECK(!told().best_metric);
   CHECK(told().scores == std::vector<std::pair<std::string, double>>{{"loss", 0.75}});
 }
+
+TEST_CASE("C58: checkpoints left out are told once in words, and as one event with the next that is there") {
+  Stage stage;
+  LifeSigns signs(stage.settings);
+  signs.started({0, 0, 0, 100, 10, ""});
+  for (const std::int64_t update : {2, 3, 4}) signs.save_missed(update, "every 1 update");
+  signs.saved({1, "/runs/x/checkpoints/update-000000001", "every 1 update", true, 3s, 1s});
+  signs.save_missed(6, "every 1 update");
+  signs.saved({5, "/runs/x/checkpoints/update-000000005", "every 1 update", true, 3s, 5s});
+  signs.saved({7, "/runs/x/checkpoints/update-000000007", "end", true, 3s, 9s});
+  std::vector<std::string> skips;
+  for (const auto& line : stage.events())
+    if (line.find("\"skip\"") != std::string::npos) skips.push_back(line.substr(line.find("\"what\"")));
+  CHECK(skips == std::vector<std::string>{R"("what":"checkpoint","update":2,"reason":"every 1 update","missed":3})",
+                                          R"("what":"checkpoint","update":6,"reason":"every 1 update","missed":4})"});
+  const std::string said = stage.said();
+  CHECK(
+      said.find("the checkpoint of update 2 is left out: the one before is still being written (further ones are only "
+                "counted)") != std::string::npos);
+  CHECK(said.find("of update 6 is left out") == std::string::npos);
+}

@@ -327,3 +327,23 @@ TEST_CASE("failures and restarts of the home go on from what it remembers, by ca
   CHECK(text.find("holdfast_run_failures_total{cause=\"host_oom\",run=\"digits\"} 0\n") != std::string::npos);
   CHECK(text.find("holdfast_supervisor_restarts_total{cause=\"crash\",run=\"digits\"} 1\n") != std::string::npos);
 }
+
+TEST_CASE("a save behind the loop costs the loop its copy; its duration is the writer's") {
+  base::FakeClock clock(base::WallTime{1000s});
+  RunMetrics metrics({"r", {}, {}, &clock});
+  metrics.saving();
+  clock.advance(250ms);
+  metrics.snapshot_taken();
+  metrics.save_missed();
+  metrics.save_missed();
+  clock.advance(8s);
+  metrics.saved_behind(4096, 6s);
+  metrics.failed_behind(ExitCode::kIoError);
+  const auto text = read_exposition(metrics.text());
+  CHECK(text.value("holdfast_stage_seconds_total", {{"run", "r"}, {"stage", "checkpoint"}}) == 0.25);
+  CHECK(text.only("holdfast_checkpoint_missed_total") == 2);
+  CHECK(text.only("holdfast_checkpoint_size_bytes") == 4096);
+  CHECK(text.value("holdfast_checkpoint_duration_seconds", {{"run", "r"}, {"op", "save"}, {"part", "_sum"}}) == 6);
+  CHECK(text.value("holdfast_checkpoint_failures_total", {{"run", "r"}, {"reason", "io"}}) == 1);
+  CHECK(text.value("holdfast_run_state", {{"run", "r"}, {"state", "running"}}) == 1);
+}

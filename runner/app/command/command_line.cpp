@@ -75,6 +75,14 @@ void declare_folder_readers(CLI::App& eval, CLI::App& inspect, CLI::App& status,
   add_json(status, line, "Print the runs as JSON");
 }
 
+void declare_checkpoint(CLI::App& app, CommandLine& line) {
+  app.add_option("RUN_DIR", line.targets, "The home of a run that is at work")->required()->expected(1);
+  app.add_option("--timeout", line.timeout_seconds, "How long to wait for the answer; 0: not at all")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 86400.0));
+  add_json(app, line, "Print the answer as JSON");
+}
+
 void declare_plugin_readers(CLI::App& plugins, CLI::App& schema, CommandLine& line) {
   plugins.add_option("NAME", line.targets, "Show the options of this one")->expected(0, 1);
   plugins.add_option("--check", line.check, "Say whether this file is a plugin that can be loaded")->type_name("FILE");
@@ -197,6 +205,9 @@ CommandLine parse_options(const CommandRow& row, const std::vector<std::string>&
       break;
     case Command::kStatus:
       declare_folder_readers(other, unused, app, line);
+      break;
+    case Command::kCheckpoint:
+      declare_checkpoint(app, line);
       break;
     case Command::kPlugins:
       declare_plugin_readers(app, other, line);

@@ -15,6 +15,7 @@ enum class Command {
   kPlan,
   kEval,
   kInspect,
+  kCheckpoint,
   kStatus,
   kPlugins,
   kSchema,
@@ -36,6 +37,7 @@ struct CommandLine {
   std::string checkpoint = "final";      ///< eval: final, best or a path
   std::string check;                     ///< plugins --check FILE
   OnLocked on_locked = OnLocked::kFail;
+  double timeout_seconds = 60;  ///< checkpoint: how long to wait for the answer
   bool fresh = false;           ///< --new
   bool quiet = false;           ///< nothing on success
   bool json_log = false;        ///< --log-format json

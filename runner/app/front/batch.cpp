@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/exit_codes.hpp"
+#include "base/signal.hpp"
 #include "base/text.hpp"
 #include "holdfast/error.hpp"
 
@@ -18,13 +19,7 @@ namespace holdfast::app {
 namespace {
 
 sigset_t stop_signals(bool with_children) {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int number : {SIGINT, SIGTERM}) sigaddset(&set, number);
-  struct sigaction hangup {};
-  sigaction(SIGHUP, nullptr, &hangup);
-  // Blocked, it would be queued although nohup had it ignored.
-  if (hangup.sa_handler != SIG_IGN) sigaddset(&set, SIGHUP);
+  sigset_t set = base::stop_signals();
   if (with_children) sigaddset(&set, SIGCHLD);
   return set;
 }

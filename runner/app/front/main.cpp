@@ -12,6 +12,7 @@
 #include "app/command/fault.hpp"
 #include "app/command/help.hpp"
 #include "app/front/batch.hpp"
+#include "app/front/checkpoint_request.hpp"
 #include "app/front/doctor.hpp"
 #include "app/front/inspection.hpp"
 #include "app/front/location.hpp"
@@ -93,6 +94,12 @@ int dispatch(const CommandLine& line) {
     case Command::kInspect: {
       const auto found = inspect_path(line.targets.front());
       return print(line.json ? inspection_json(found) : inspection_text(found)), 0;
+    }
+    case Command::kCheckpoint: {
+      const std::chrono::milliseconds patience(static_cast<std::int64_t>(line.timeout_seconds * 1000));
+      const auto outcome = request_checkpoint(line.targets.front(), patience);
+      print(line.json ? request_json(outcome) : request_text(outcome, patience));
+      return outcome.pending && patience.count() > 0 ? static_cast<int>(ExitCode::kStoppedAfterSave) : 0;
     }
     case Command::kStatus: {
       const auto runs = find_runs(line.targets.front());

@@ -9,7 +9,9 @@
 #include <filesystem>
 #include <limits>
 
+#include "base/folder.hpp"
 #include "base/text.hpp"
+#include "checkpoint/place.hpp"
 #include "holdfast/error.hpp"
 
 namespace holdfast::app {
@@ -26,14 +28,19 @@ bool is_gone(std::int64_t pid) {
 /// The generation that the link `current` of a home names; empty for a link that leads elsewhere.
 fs::path current_of(const fs::path& home) {
   std::error_code failure;
-  const fs::path target = fs::read_symlink(home / "current", failure);
-  const bool bare = !failure && target == target.filename() && target != "." && target != "..";
+  fs::path target;
+  try {
+    target = checkpoint::read_pointer(base::Folder::open(home.string()), "current").value_or("");
+  } catch (const Error&) {  // not readable: a run of which nothing is known
+  }
+  const bool bare = !target.empty() && target == target.filename() && target != "." && target != "..";
   return bare && fs::is_directory(fs::symlink_status(home / target, failure)) ? home / target : fs::path();
 }
 
 void collect(const fs::path& folder, const fs::path& top, int depth, std::vector<RunRow>& rows) {
   std::error_code failure;
-  if (fs::is_symlink(folder / "current", failure)) {
+  if (fs::is_symlink(folder / "current", failure) ||
+      (fs::is_regular_file(folder / "current", failure) && fs::exists(folder / "lock", failure))) {
     const fs::path generation = current_of(folder);
     const std::string home = folder.lexically_relative(top).string();
     if (const auto status = generation.empty() ? std::nullopt : telemetry::read_status(generation.string())) {

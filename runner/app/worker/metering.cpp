@@ -5,6 +5,7 @@
 
 #include "app/front/aftermath.hpp"
 #include "app/front/source.hpp"
+#include "app/worker/saving_way.hpp"
 #include "base/listen_address.hpp"
 #include "device/device.hpp"
 #include "device/domain_pool.hpp"
@@ -12,12 +13,6 @@
 
 namespace holdfast::app {
 namespace {
-
-std::int64_t bytes_of(const std::vector<base::TensorView>& tensors) {
-  std::int64_t sum = 0;
-  for (const auto& tensor : tensors) sum += static_cast<std::int64_t>(tensor.size());
-  return sum;
-}
 
 /// None for a figure that the system did not give.
 std::optional<std::int64_t> known(std::int64_t bytes) {
@@ -110,12 +105,40 @@ SaveReport MeteredSaver::save(const base::StateView& state, const Request& reque
   if (auto* recorder = flight()) recorder->sign(supervise::Phase::kSaving, supervise::Sign::kSave);
   try {
     SaveReport report = saver_.save(state, request);
-    metrics_->saved(bytes_of(state.model) + bytes_of(state.optimizer));
+    metrics_->saved(bytes_of(state));
     return report;
   } catch (const Error& failure) {
     metrics_->save_failed(failure.code());
     throw;
   }
+}
+
+void MeteredSaver::begin(const std::function<base::StateView()>& snapshot, const Request& request) {
+  metrics_->saving();
+  const auto measured = [&] {
+    base::StateView state = snapshot();
+    bytes_begun_ = bytes_of(state);
+    return state;
+  };
+  try {
+    saver_.begin(measured, request);
+  } catch (...) {
+    metrics_->snapshot_taken();
+    throw;
+  }
+  metrics_->snapshot_taken();
+}
+
+std::optional<engine::Saver::Settled> MeteredSaver::settle(bool wait) {
+  if (wait) {
+    metrics_->saving();
+    if (auto* recorder = flight()) recorder->sign(supervise::Phase::kSaving, supervise::Sign::kSave);
+  }
+  auto settled = saver_.settle(wait);
+  if (wait) metrics_->snapshot_taken();
+  if (settled && settled->failure) metrics_->failed_behind(settled->failure->code());
+  if (settled && !settled->failure) metrics_->saved_behind(bytes_begun_, settled->report.took);
+  return settled;
 }
 
 }  // namespace holdfast::app

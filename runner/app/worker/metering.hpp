@@ -34,10 +34,16 @@ class MeteredSaver : public engine::Saver {
   /// Before the first save.
   void attach(telemetry::RunMetrics& metrics) { metrics_ = &metrics; }
   SaveReport save(const base::StateView& state, const Request& request) override;
+  [[nodiscard]] bool in_background() const override { return saver_.in_background(); }
+  void begin(const std::function<base::StateView()>& snapshot, const Request& request) override;
+  std::optional<Settled> settle(bool wait) override;
+  void note_present() override { saver_.note_present(); }
+  std::optional<std::string> wanted() override { return saver_.wanted(); }
 
  private:
   engine::Saver& saver_;
   telemetry::RunMetrics* metrics_ = nullptr;
+  std::int64_t bytes_begun_ = 0;
 };
 
 }  // namespace holdfast::app

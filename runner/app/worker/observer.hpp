@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/worker/flight.hpp"
+#include "app/worker/service.hpp"
 #include "base/signal.hpp"
 #include "engine/trainer.hpp"
 #include "telemetry/life_signs.hpp"
@@ -17,7 +18,8 @@ namespace holdfast::app {
 
 class SignsObserver : public engine::Observer {
  public:
-  SignsObserver(base::RunLog& log, const base::SignalWatcher& watcher) : log_(log), watcher_(watcher) {}
+  SignsObserver(base::RunLog& log, const base::SignalWatcher& watcher, Service& service)
+      : log_(log), watcher_(watcher), service_(service) {}
   ~SignsObserver() override {
     for (const auto& [sentence, warning] : early_) warning ? log_.warn(sentence) : log_.info(sentence);
   }
@@ -43,6 +45,7 @@ class SignsObserver : public engine::Observer {
     for (const auto& [change, update] : std::exchange(early_changes_, {})) plan_changed(change, update);
     sign(supervise::Phase::kTraining, supervise::Sign::kBegun);
     metrics_->started({progress.update, progress.epoch, progress.samples_seen, facts.total_updates});
+    service_.started(progress.update, facts.total_updates);
   }
   void window(const engine::WindowSeen& seen) override {
     if (auto* recorder = flight())
@@ -55,6 +58,7 @@ class SignsObserver : public engine::Observer {
     signs_->window(seen.report, seen.samples_seen, seen.data_wait);
     metrics_->window(seen.report, seen.samples_seen, seen.dropped,
                      {seen.data_wait, seen.times.forward, seen.times.backward, seen.times.update, seen.compute});
+    service_.window(seen.report);
     if (!told_ && watcher_.asked() != nullptr) tell_signal();
   }
   void evaluating() override {
@@ -70,6 +74,11 @@ class SignsObserver : public engine::Observer {
     sign(supervise::Phase::kTraining, supervise::Sign::kSaved);
     if (!told_ && watcher_.asked() != nullptr) tell_signal();
     signs_->saved(report);
+    service_.alive();
+  }
+  void save_missed(std::int64_t update, std::string_view reason) override {
+    metrics_->save_missed();
+    signs_->save_missed(update, reason);
   }
   void out_of_memory(const OomReport& report) override {
     if (auto* recorder = flight())
@@ -107,24 +116,12 @@ class SignsObserver : public engine::Observer {
   telemetry::RunMetrics* metrics_ = nullptr;
   base::RunLog& log_;
   const base::SignalWatcher& watcher_;
+  Service& service_;
   std::string from_;
   std::optional<SaveReport> first_;
   std::vector<std::pair<std::string, bool>> early_;  ///< and whether it is a warning
   std::vector<std::pair<engine::PlanChange, std::int64_t>> early_changes_;
   bool told_ = false;
-};
-
-/// The watcher as the engine's stop flag. Each look at it is a sign of life.
-class WatchedStop : public engine::StopFlag {
- public:
-  explicit WatchedStop(const base::SignalWatcher& watcher) : watcher_(watcher) {}
-  [[nodiscard]] const std::string* asked() const override {
-    if (auto* recorder = flight()) recorder->beat();
-    return watcher_.asked();
-  }
-
- private:
-  const base::SignalWatcher& watcher_;
 };
 
 }  // namespace holdfast::app

@@ -4,6 +4,7 @@
 #include "app/worker/assembly.hpp"
 #include "app/worker/commands.hpp"
 #include "app/worker/plan_text.hpp"
+#include "app/worker/saving_way.hpp"
 #include "device/arithmetic.hpp"
 #include "device/device.hpp"
 #include "engine/precision.hpp"
@@ -40,6 +41,17 @@ nlohmann::ordered_json ladder_json(const std::vector<LadderRow>& rows) {
   return ladder;
 }
 
+/// Moments are made for it, which a narrow budget may refuse: then nothing is known of their size.
+PlanRow checkpoint_row(const spec::Recipe& recipe, engine::Trainer& trainer) {
+  std::int64_t bytes = 0;
+  try {
+    bytes = bytes_of(trainer.state());
+  } catch (const std::bad_alloc&) {
+  }
+  const SavingRow row = saving_row(saving_way(recipe.checkpoint.boolean("async"), bytes, host_room()));
+  return {"checkpoints", row.value, row.owner};
+}
+
 }  // namespace
 
 int plan_command(const CommandLine& line, Frame& frame) {
@@ -48,9 +60,10 @@ int plan_command(const CommandLine& line, Frame& frame) {
   assembly.build();
   assembly.require_room();
   const engine::TrainerParts parts = assembly.parts();
-  const engine::Trainer trainer(parts);
-  const auto rows = plan_rows(trainer.step_plan(), parts.settings.batch_size);
+  engine::Trainer trainer(parts);
+  auto rows = plan_rows(trainer.step_plan(), parts.settings.batch_size);
   const auto ladder = ladder_rows(parts, trainer.step_plan());
+  rows.push_back(checkpoint_row(assembly.recipe(), trainer));  // last: it may move the moments
   const auto notes = inexact_notes(parts, trainer.step_plan());
   const device::MachineArithmetic machine(device::select(assembly.recipe().run.string("device")));
   const std::string slow = engine::slow_arithmetic(trainer.step_plan(), machine);

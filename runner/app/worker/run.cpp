@@ -15,14 +15,18 @@
 #include "app/worker/observer.hpp"
 #include "app/worker/resumption.hpp"
 #include "app/worker/saver.hpp"
+#include "app/worker/saving_way.hpp"
 #include "app/worker/settings.hpp"
 #include "app/worker/space.hpp"
+#include "app/worker/stop.hpp"
 #include "app/worker/summary.hpp"
 #include "base/atomic_file.hpp"
 #include "base/clock.hpp"
 #include "base/io_error.hpp"
+#include "data/prefetch.hpp"
 #include "device/domain_pool.hpp"
 #include "device/out_of_memory.hpp"
+#include "host/process_end.hpp"
 
 namespace holdfast::app {
 namespace {
@@ -30,6 +34,10 @@ namespace {
 constexpr auto kLockPoll = std::chrono::milliseconds(500);
 
 std::string console_term() { return environment("TERM").value_or(""); }
+
+std::optional<Duration> max_wall_time(const Options& run) {
+  return run.has("max_wall_time") ? std::optional(run.duration("max_wall_time")) : std::nullopt;
+}
 
 class Run {
  public:
@@ -40,8 +48,14 @@ class Run {
         assembly_(line, source_, frame.log),
         home_(assembly_.recipe().run.path("output")),
         saver_(frame.watcher, frame.log),
-        stop_(frame.watcher),
-        observer_(frame.log, frame.watcher) {
+        service_(service_settings(assembly_.recipe().run.duration("grace"))),
+        stop_(frame.watcher,
+              deadline(max_wall_time(assembly_.recipe().run), assembly_.recipe().run.duration("grace"),
+                       began_.time_since_epoch()),
+              service_),
+        observer_(frame.log, frame.watcher, service_) {
+    frame_.watcher.set_grace(
+        std::chrono::duration_cast<std::chrono::milliseconds>(assembly_.recipe().run.duration("grace")));
     frame_.metrics = run_metrics(assembly_.recipe(), home_, frame_.log);
     assembly_.report_to(*frame_.metrics);
     metered_.attach(*frame_.metrics);
@@ -60,7 +74,7 @@ class Run {
     }
     if (access((home_ + "/lock").c_str(), F_OK) == 0 && !enter()) return 0;
     if (!trainer_) build_trainer();
-    require_space(home_, first_state());
+    choose_saving(first_state());
     if (!owned_ && !enter()) return 0;
     const auto current = owned_->current();
     const bool raised =
@@ -106,6 +120,7 @@ class Run {
     while (true) {
       try {
         owned_.emplace(checkpoint::RunHome::open(home_));
+        for (const auto& sentence : checkpoint::shortcomings(owned_->abilities())) frame_.log.info(sentence);
         return true;
       } catch (const Error& error) {  // not a failure where the user said what to do about it
         if (error.reason() != "home.locked" || line_.on_locked == OnLocked::kFail) throw;
@@ -136,6 +151,13 @@ class Run {
     }
   }
 
+  void choose_saving(const base::StateView& state) {
+    require_space(home_, state);
+    const SavingWay way = saving_way(assembly_.recipe().checkpoint.boolean("async"), bytes_of(state), host_room());
+    if (way.behind) saver_.write_behind();
+    if (!way.why.empty()) frame_.log.info("checkpoints are written between two windows: " + way.why);
+  }
+
   void build_trainer() {
     assembly_.build();
     assembly_.require_room();
@@ -159,7 +181,7 @@ class Run {
       frame_.log.open_file(frame_.run_log);
     }
     if (!fresh) base::write_file_atomic(generation_.path + "/recipe.toml", assembly_.recipe().effective_toml);
-    saver_.open({generation_.path, generation_.name, attempt, retention(assembly_.recipe())});
+    saver_.open({generation_.path, generation_.name, attempt, retention(assembly_.recipe()), owned_->abilities()});
     const std::string from = start.state ? std::filesystem::path(start.state->path).filename().string() : "";
     for (const auto& note : saver_.store().clean(fresh ? "" : from)) frame_.log.warn(note);
     remember_failures(home_, *frame_.metrics);
@@ -182,7 +204,7 @@ class Run {
       base::write_file_atomic(folder + "/recipe.toml", assembly_.recipe().effective_toml);
       telemetry::write_status(folder, first_status(name, start));
       if (!start.state) return;
-      saver_.open({folder, name, 1, retention(assembly_.recipe())});
+      saver_.open({folder, name, 1, retention(assembly_.recipe()), owned_->abilities()});
       if (start.best) saver_.save_best(*start.best);
       first = saver_.save_start(*start.state);
     });
@@ -258,7 +280,8 @@ class Run {
   std::string home_, inputs_;
   StoreSaver saver_;
   MeteredSaver metered_{saver_};
-  WatchedStop stop_;
+  Service service_;
+  OutsideStop stop_;
   SignsObserver observer_;
   std::optional<checkpoint::RunHome> owned_;
   std::optional<engine::Trainer> trainer_;
@@ -267,6 +290,20 @@ class Run {
 
 }  // namespace
 
-int run_command(const CommandLine& line, Frame& frame) { return Run(line, frame).carry_out(); }
+int run_command(const CommandLine& line, Frame& frame) {
+  Run run(line, frame);
+  int code = 0;
+  try {
+    code = run.carry_out();
+  } catch (const Error& error) {
+    if (data::threads_left_behind == 0) throw;
+    frame.end(error.code(), error.what());
+    frame.print_error(error);
+    code = static_cast<int>(error.code());
+  }
+  // A thread is still in the data set: nothing that it uses may be destroyed.
+  if (data::threads_left_behind > 0) host::end_process(code);
+  return code;
+}
 
 }  // namespace holdfast::app

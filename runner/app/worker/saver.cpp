@@ -27,14 +27,28 @@ void place_best(const std::string& checkpoint, const std::string& generation) {
   unlink(fresh.c_str());  // rename of two names of one file leaves both (POSIX)
 }
 
+/// While it lives, the end of the grace time waits.
+class Waited {
+ public:
+  explicit Waited(base::SignalWatcher& watcher) : watcher_(watcher) { watcher_.begin_saving(); }
+  ~Waited() { watcher_.end_saving(); }
+  Waited(const Waited&) = delete;
+  Waited& operator=(const Waited&) = delete;
+
+ private:
+  base::SignalWatcher& watcher_;
+};
+
 }  // namespace
 
 void StoreSaver::open(Settings settings) {
   settings_ = std::move(settings);
   store_.emplace(settings_.generation, settings_.retention);
+  store_->obey(settings_.abilities);
+  requests_.emplace(settings_.generation);
 }
 
-SaveReport StoreSaver::save(const base::StateView& state, const Request& request) {
+checkpoint::SaveRequest StoreSaver::named(const Request& request) const {
   checkpoint::SaveRequest to;
   to.counters = {request.update, request.epoch, request.samples_seen};
   to.reason = request.reason;
@@ -42,17 +56,63 @@ SaveReport StoreSaver::save(const base::StateView& state, const Request& request
   to.attempt = settings_.attempt;
   to.suffix = request.suffix;
   to.is_best = request.best;
-  const checkpoint::Saved saved = store_->save(state, to);
-  if (request.best) place_best(saved.path, settings_.generation);
-  watcher_.note_saved();
+  return to;
+}
+
+checkpoint::Saved StoreSaver::write(const base::StateView& state, const checkpoint::SaveRequest& request) {
+  checkpoint::Saved saved = store_->save(state, request);
+  if (request.is_best) place_best(saved.path, settings_.generation);
+  return saved;
+}
+
+SaveReport StoreSaver::told(const checkpoint::Saved& saved, const checkpoint::SaveRequest& request) {
+  for (const auto& note : saved.notes) log_.warn(note);
+  answer({true, request.counters.update, std::filesystem::path(saved.path).filename().string(), {}});
   SaveReport report;
-  report.update = request.update;
+  report.update = request.counters.update;
   report.path = saved.path;
   report.reason = request.reason;
   report.ok = true;
-  for (const auto& note : saved.notes) log_.warn(note);
   report.took = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(saved.seconds));
   return report;
+}
+
+SaveReport StoreSaver::save(const base::StateView& state, const Request& request) {
+  const Waited waited(watcher_);
+  const checkpoint::SaveRequest to = named(request);
+  if (requests_) requests_->begun();
+  try {
+    return told(write(state, to), to);
+  } catch (const Error& failure) {
+    answer({false, request.update, {}, failure.where() + ": " + failure.message()});
+    throw;
+  }
+}
+
+std::optional<std::string> StoreSaver::wanted() {
+  return requests_ && requests_->open() ? std::optional<std::string>("request") : std::nullopt;
+}
+
+void StoreSaver::answer(const checkpoint::Answer& answer) {
+  if (requests_) requests_->settled(answer);
+}
+
+void StoreSaver::begin(const std::function<base::StateView()>& snapshot, const Request& request) {
+  base::StateView state = snapshot();
+  begun_ = named(request);
+  if (requests_) requests_->begun();
+  writer_.begin([this, state = std::move(state)] { return write(state, begun_); });
+}
+
+std::optional<engine::Saver::Settled> StoreSaver::settle(bool wait) {
+  const Waited waited(watcher_);
+  auto result = writer_.take(wait);
+  if (!result) return std::nullopt;
+  if (result->failure) {
+    answer({false, begun_.counters.update, {}, result->failure->where() + ": " + result->failure->message()});
+    return Settled{{}, std::move(result->failure)};
+  }
+  return Settled{told(*result->saved, begun_), {}};
 }
 
 SaveReport StoreSaver::save_start(const checkpoint::Loaded& start) {

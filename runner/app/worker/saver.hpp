@@ -6,7 +6,9 @@
 
 #include "base/log.hpp"
 #include "base/signal.hpp"
+#include "checkpoint/requests.hpp"
 #include "checkpoint/store.hpp"
+#include "checkpoint/writer.hpp"
 #include "engine/trainer.hpp"
 
 namespace holdfast::app {
@@ -18,13 +20,22 @@ class StoreSaver : public engine::Saver {
     std::string run_id;      ///< the generation's name
     int attempt = 1;
     checkpoint::Retention retention;
+    checkpoint::Abilities abilities{};
   };
-  /// `watcher` is told of each save after a stop request; it outlives this object.
+  /// `watcher` is told when the present state is safe; it outlives this object.
   StoreSaver(base::SignalWatcher& watcher, base::RunLog& log) : watcher_(watcher), log_(log) {}
   /// Before the first save: where to.
   void open(Settings settings);
 
+  /// From now on states may be written on another thread.
+  void write_behind() { behind_ = true; }
+
   SaveReport save(const base::StateView& state, const Request& request) override;
+  [[nodiscard]] bool in_background() const override { return behind_; }
+  void begin(const std::function<base::StateView()>& snapshot, const Request& request) override;
+  std::optional<Settled> settle(bool wait) override;
+  void note_present() override { watcher_.note_saved(); }
+  std::optional<std::string> wanted() override;
   /// The first checkpoint of a generation that goes on from elsewhere: `start` as it was read, under its own digest.
   /// Throws Error 66/73/74/77.
   SaveReport save_start(const checkpoint::Loaded& start);
@@ -35,13 +46,23 @@ class StoreSaver : public engine::Saver {
   /// still there. Throws Error 73/74/77.
   void write_final(const base::StateView& state, std::int64_t best_update);
 
+  /// Not while a state is being written on another thread.
   [[nodiscard]] checkpoint::Store& store() { return *store_; }
 
  private:
+  [[nodiscard]] checkpoint::SaveRequest named(const Request& request) const;
+  checkpoint::Saved write(const base::StateView& state, const checkpoint::SaveRequest& request);
+  void answer(const checkpoint::Answer& answer);
+  [[nodiscard]] SaveReport told(const checkpoint::Saved& saved, const checkpoint::SaveRequest& request);
+
   Settings settings_;
   std::optional<checkpoint::Store> store_;
+  std::optional<checkpoint::RequestBox> requests_;
   base::SignalWatcher& watcher_;
   base::RunLog& log_;
+  bool behind_ = false;
+  checkpoint::SaveRequest begun_;  ///< what is being written on another thread
+  checkpoint::Writer writer_;      ///< last: its thread uses the others
 };
 
 }  // namespace holdfast::app

@@ -26,6 +26,7 @@ void require_space(const std::string& home, const base::StateView& state) {
   std::error_code failure;
   std::filesystem::path folder = home;
   while (!std::filesystem::exists(folder, failure) && folder.has_relative_path()) folder = folder.parent_path();
+  if (const auto real = std::filesystem::canonical(folder, failure); !failure) folder = real;
   struct statvfs info {};
   if (statvfs(folder.c_str(), &info) != 0) return;  // cannot be asked: the first write will tell
   const auto blocks = static_cast<std::int64_t>(geteuid() == 0 ? info.f_bfree : info.f_bavail);

@@ -96,6 +96,7 @@ struct RunMetrics::Impl {
   prometheus::Histogram& load_duration = families.histogram("holdfast_checkpoint_duration_seconds", {{"op", "load"}});
   std::map<std::string, prometheus::Counter*, std::less<>> save_failures =
       families.counters("holdfast_checkpoint_failures_total", "reason");
+  prometheus::Counter& missed = families.counter("holdfast_checkpoint_missed_total");
   // Made when there is something to tell.
   prometheus::Gauge *last_update = nullptr, *loss = nullptr, *grad_norm = nullptr, *learning_rate = nullptr,
                     *loss_scale = nullptr;
@@ -187,19 +188,31 @@ void RunMetrics::saving() {
   impl_->enter(Impl::kCheckpointing);
 }
 
-void RunMetrics::saved(std::int64_t size) {
-  const double took = seconds(impl_->clock.monotonic() - impl_->phase_began);
-  impl_->save_duration.Observe(took);
-  impl_->checkpoint.Increment(took);
-  impl_->families.gauge("holdfast_checkpoint_last_success_timestamp_seconds").Set(impl_->unix_now());
-  impl_->families.gauge("holdfast_checkpoint_size_bytes").Set(bytes(size));
+void RunMetrics::snapshot_taken() {
+  impl_->checkpoint.Increment(seconds(impl_->clock.monotonic() - impl_->phase_began));
   impl_->resume();
 }
 
-void RunMetrics::save_failed(ExitCode code) {
-  impl_->checkpoint.Increment(seconds(impl_->clock.monotonic() - impl_->phase_began));
+void RunMetrics::saved_behind(std::int64_t size, Duration took) {
+  impl_->save_duration.Observe(seconds(took));
+  impl_->families.gauge("holdfast_checkpoint_last_success_timestamp_seconds").Set(impl_->unix_now());
+  impl_->families.gauge("holdfast_checkpoint_size_bytes").Set(bytes(size));
+}
+
+void RunMetrics::failed_behind(ExitCode code) {
   impl_->save_failures.at(std::string(failure_reason(code)))->Increment();
-  impl_->resume();
+}
+
+void RunMetrics::save_missed() { impl_->missed.Increment(); }
+
+void RunMetrics::saved(std::int64_t size) {
+  saved_behind(size, impl_->clock.monotonic() - impl_->phase_began);
+  snapshot_taken();
+}
+
+void RunMetrics::save_failed(ExitCode code) {
+  failed_behind(code);
+  snapshot_taken();
 }
 
 void RunMetrics::loaded(Duration took) { impl_->load_duration.Observe(seconds(took)); }

@@ -81,6 +81,11 @@ class RunMetrics {
   void saving();
   void saved(std::int64_t bytes);
   void save_failed(ExitCode code);
+  /// After saving(): training goes on while the rest is done on another thread. Also where it waited for that thread.
+  void snapshot_taken();
+  void saved_behind(std::int64_t bytes, Duration took);
+  void failed_behind(ExitCode code);
+  void save_missed();
   /// A checkpoint was found, verified and loaded.
   void loaded(Duration took);
   void out_of_memory(const OomReport& report);
