@@ -132,15 +132,16 @@ class Supervise(Case):
                 self.assertEqual((kept["cause"], kept["certainty"], kept["exit_code"]), ("hang", "established", 83))
 
     def test_a_hang_before_the_run_began_is_ended_too(self):
-        tables = (f'[dataset.train]\nplugin = "fault"\nplace = "open"\naction = "sleep"\nsleep = "1000 s"\n'
-                  f'once = "{self.folder / "once"}"\n[dataset.eval]\nplugin = "ids"\n')
+        tables = ('[dataset.train]\nplugin = "fault"\nplace = "open"\naction = "sleep"\nsleep = "1000 s"\n'
+                  '[dataset.eval]\nplugin = "ids"\n')
         recipe = self.recipe(model='plugin = "fault"\naction = "nan"\nat = 0', tables=tables,
-                             more='[supervise]\nbackoff = "0.05 s"\nhang_timeout = "4 s"\n')
+                             more='[supervise]\nmax_restarts = 1\nbackoff = "0.05 s"\nhang_timeout = "1 s"\n')
         recipe.write_text(recipe.read_text().replace("dropout = 0.0\n", ""))
-        done = self.holdfast("run", "--supervise", recipe, code=0)
-        self.assertIn("while starting: writing down its stacks and ending it", done.stderr)
-        self.assertIn("hang (exit 83): no progress for too long", done.stderr)
-        self.assertEqual(len(self.starts()), 1)
+        done = self.holdfast("run", "--supervise", recipe, code=83)
+        self.assertEqual(done.stderr.count("while starting: writing down its stacks and ending it"), 2)
+        self.assertIn("hang (exit 83): no progress for too long; not started again: 1 restarts without a newer checkpoint",
+                      done.stderr)
+        self.assertFalse(self.home.exists())
 
     def test_a_worker_stopped_by_SIGSTOP_is_a_hang(self):
         recipe = self.recipe(target="updates = 200", more=QUICK + SLOW.replace("1000000", "100"))

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import time
 
-from harness import COMMAND, Case, KILL, SAVE_OFTEN, TERM, main, strict_json
+from harness import BUILD, COMMAND, Case, KILL, SAVE_OFTEN, TERM, main, strict_json
 
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup the runs would never hear of it
 
@@ -278,6 +278,17 @@ class Why(Case):
         death()
         (root / "proc/sys/kernel/random/boot_id").write_text("two\n")
         self.expect("another boot id", "root", self.why(env=env), "host_reboot", ["likely"], 75)
+
+    def test_the_gpus_part_of_the_recorder_with_a_small_fake_library(self):
+        fake = BUILD / "tests/fake_nvml"
+        if not fake.exists():
+            self.skipTest("the fake NVML is not built")
+        process = self.run_until(env=self.environment(LD_LIBRARY_PATH=str(fake), FAKE_NVML_REASONS="64", FAKE_NVML_TEMPERATURE="93"))
+        process.kill()
+        process.wait()
+        found = self.why()
+        self.expect("kill -9 while the GPU is hot", "root", found, "killed_unknown", ["unknown"], 86)
+        self.assertIn("recorder: the GPU slowed itself for heat at 93 C", found["evidence"])
 
     def test_while_the_run_is_up_and_where_nothing_ran(self):
         process = self.run_until()

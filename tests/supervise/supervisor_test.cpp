@@ -196,15 +196,22 @@ TEST_CASE("a stop during the wait for a restart ends it: 75 with a checkpoint, 8
 }
 
 TEST_CASE("killed with SIGKILL, the supervisor leaves no worker behind") {
-  const TempFolder folder;
-  ChildProcess child([&](int) {
-    Setup setup("echo $$ > " + folder.path() + "/pid; while true; do sleep 0.01; done");
-    setup.run();
-  });
-  REQUIRE(wait_for(folder / "pid"));
-  const pid_t worker = std::atoi(read_text(folder / "pid").c_str());
+  Setup setup("echo $$ > $HERE/pid; while true; do sleep 0.01; done");
+  ChildProcess child([&](int) { setup.run(); });
+  REQUIRE(wait_for(setup.folder / "pid"));
+  const pid_t worker = std::atoi(read_text(setup.folder / "pid").c_str());
   child.kill();
   CHECK(gone(worker));
+}
+
+TEST_CASE("killed at any instant around fork and exec, the supervisor leaves nobody behind") {
+  for (int round = 0; round < 60; ++round) {
+    Setup setup("while true; do sleep 0.01; done");
+    ChildProcess child([&](int) { setup.run(); });
+    ::usleep(static_cast<useconds_t>(60 * round));
+    child.kill();
+    CHECK(child.reported().empty());  // ends when no process holds the other end of the pipe any more
+  }
 }
 
 TEST_CASE("children that the supervisor inherits are reaped, not taken for the worker") {
