@@ -244,6 +244,11 @@ class Supervise(Case):
         self.holdfast("run", recipe, "--set", "optimizer.lr=1e-4", code=70)
         self.assertEqual(len(self.starts()), 4)
 
+    def test_a_run_that_only_inherits_the_environment_of_a_supervised_one_has_no_supervisor(self):
+        recipe = self.recipe(target="updates = 2000", more=SLOW.replace("1000000", "900"))
+        self.holdfast("run", recipe, env=self.environment(HOLDFAST_SUPERVISOR="1"))
+        self.holdfast("run", recipe, "--new", "--set", "hook.fault.action=segfault", code=70, env=self.environment(HOLDFAST_SUPERVISOR="1"))
+
     def test_several_recipes_are_supervised_in_turn(self):
         first, second = self.recipe("a.toml", target="updates = 2"), self.recipe("b.toml", target="updates = 2")
         for path, name in ((first, "a"), (second, "b")):

@@ -9,6 +9,8 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 
@@ -158,6 +160,14 @@ void end_flight() noexcept {
 }
 
 supervise::Recorder* flight() noexcept { return current.load(std::memory_order_acquire); }
+
+std::int64_t supervisor_of_this_process() {
+  static const std::int64_t pid = [] {
+    const std::int64_t named = std::atoll(environment("HOLDFAST_SUPERVISOR").value_or("0").c_str());
+    return named == ::getppid() ? named : 0;
+  }();
+  return pid;
+}
 
 void answer_stack_requests() {
   std::array<void*, 4> warm{};

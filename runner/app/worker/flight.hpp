@@ -31,6 +31,10 @@ void end_flight() noexcept;
 /// Null where there is none. Any thread.
 supervise::Recorder* flight() noexcept;
 
+/// The supervisor that started this process; 0 where nobody did (one that a supervised run started inherits the name in
+/// its environment, not the parent).
+std::int64_t supervisor_of_this_process();
+
 /// Handles supervise::stack_signal(): the thread that gets it appends its stack to stacks.txt of the run, where that
 /// file is. Once, in main.
 void answer_stack_requests();

@@ -137,7 +137,7 @@ int carry_out(const std::vector<std::string>& arguments) {
 int main(int count, char** values) {
   holdfast::base::fill_standard_descriptors();
   holdfast::base::block_signals();  // before any thread is made
-  holdfast::app::report_crashes(holdfast::app::environment("HOLDFAST_SUPERVISOR").has_value());
+  holdfast::app::report_crashes(holdfast::app::supervisor_of_this_process() != 0);
   holdfast::app::answer_stack_requests();
   signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is then an error of write, with words
   holdfast::app::report_foreign_exits();

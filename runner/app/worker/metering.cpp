@@ -88,7 +88,7 @@ FlightSettings flight_settings(const spec::Recipe& recipe, const checkpoint::Gen
   settings.version = HOLDFAST_VERSION;
   settings.hang_seconds =
       std::chrono::duration_cast<std::chrono::seconds>(recipe.supervise.duration("hang_timeout")).count();
-  settings.supervisor = std::atoll(environment("HOLDFAST_SUPERVISOR").value_or("0").c_str());
+  settings.supervisor = supervisor_of_this_process();
   settings.gpu = recipe.run.string("device") != "cpu";
   settings.memory = [](supervise::Sample& sample) {
     const device::MemoryReading at = device::pool_of(device::Domain::kDevice).reading();
