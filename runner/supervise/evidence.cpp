@@ -2,12 +2,16 @@
 #include "supervise/evidence.hpp"
 
 #include <cctype>
+#include <limits>
 
 #include "supervise/surroundings.hpp"
 
 namespace holdfast::supervise {
 namespace {
 
+// Samples come each second; a machine without memory may hold the last ones up. Much later the number of the process
+// may belong to another one.
+constexpr std::int64_t kAfterLastSampleNs = 120'000'000'000;
 constexpr std::int64_t kClockSlackNs = 2'000'000'000;  // printk's clock and CLOCK_MONOTONIC differ a little
 
 Found<Recording> own_recording(const Trace& trace) {
@@ -28,9 +32,14 @@ Found<std::vector<KernelEvent>> own_kernel(const System& system, const Found<Rec
   found.source = "the kernel's log (" + log.source + ")";
   found.fault = log.fault;
   if (!log) return found;
-  const std::int64_t since = recording && same_boot ? recording.value.attempt.monotonic - kClockSlackNs : 0;
+  std::int64_t since = 0, until = std::numeric_limits<std::int64_t>::max();
+  if (recording && same_boot) {
+    since = recording.value.attempt.monotonic - kClockSlackNs;
+    if (!recording.value.samples.empty()) until = recording.value.samples.back().monotonic + kAfterLastSampleNs;
+  }
   for (auto& event : kernel_events(log.value))
-    if (event.microseconds * 1000 >= since) found.value.push_back(std::move(event));
+    if (event.microseconds >= since / 1000 && event.microseconds <= until / 1000)
+      found.value.push_back(std::move(event));
   return found;
 }
 

@@ -88,11 +88,15 @@ TEST_CASE("collect takes what belongs to this attempt and leaves the rest") {
   const TempFolder folder;
   FakeSystem system;
   system.files["/proc/sys/kernel/random/boot_id"] = "boot-1\n";
-  system.files["/dev/kmsg"] = "3,1,5,-;Killed process 1 (old)\n3,2,2000000000,-;Killed process 2 (new)\n";
+  const auto line = [](std::int64_t at_ns, int pid) {
+    return "3,1," + std::to_string(at_ns / 1000) + ",-;Killed process " + std::to_string(pid) + " (x)\n";
+  };
+  const std::int64_t now = monotonic_ns();
+  system.files["/dev/kmsg"] = line(now - 60 * kSecondNs, 1) + line(now + kSecondNs, 2) + line(now + 600 * kSecondNs, 3);
   system.files["/proc/driver/nvidia/version"] = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar\n";
   Attempt attempt;
   attempt.pid = 4711;
-  attempt.monotonic = 1000 * kSecondNs;
+  attempt.monotonic = now;
   attempt.boot_id.set("boot-1");
   std::string why;
   Recorder::open(folder / "recorder.bin", attempt, {}, why).reset();
