@@ -119,6 +119,7 @@ struct Recorder::Impl {
     live.wall = wall_ns();
     put_live();
     write_all();
+    take_sample();  // so that even the shortest run has one to compare with
     const base::SignalsBlocked blocked;
     thread = std::thread([this] { watch(); });
   }
@@ -143,7 +144,7 @@ struct Recorder::Impl {
   }
 
   void watch() {
-    auto due = std::chrono::steady_clock::now();
+    auto due = std::chrono::steady_clock::now() + options.every;
     std::unique_lock lock(mutex);
     while (!ending) {
       const auto now = std::chrono::steady_clock::now();

@@ -21,7 +21,7 @@ enum class Placement { kByFileSystem, kMapped, kWritten };
 struct RecorderOptions {
   Placement placement = Placement::kByFileSystem;
   std::chrono::milliseconds every{1000};  ///< between samples
-  /// Fills in what can be known now. Called on the recorder's thread; must not throw.
+  /// Fills in what can be known now. Called once by open(), then on the recorder's thread; must not throw.
   std::function<void(Sample&)> sample;
   /// Called with each sample, on the same thread, after it was recorded.
   std::function<void()> tick;

@@ -24,7 +24,7 @@
 namespace holdfast::app {
 namespace {
 
-constexpr std::int64_t kOrphanNs = 3'000'000'000;
+constexpr std::int64_t kOrphanNs = 2'000'000'000;
 
 std::unique_ptr<supervise::Recorder> recorder;
 std::atomic<supervise::Recorder*> current{nullptr};
@@ -40,7 +40,7 @@ class OrphanWatch {
     if (since_ == 0) since_ = supervise::monotonic_ns();
     if (supervise::monotonic_ns() - since_ < kOrphanNs) return;
     telemetry::speak_last_words(static_cast<int>(ExitCode::kStoppedWithoutSave),
-                                "the supervisor died, and saving took longer than three seconds");
+                                "the supervisor died, and saving took longer than two seconds");
     ::_exit(static_cast<int>(ExitCode::kStoppedWithoutSave));
   }
 

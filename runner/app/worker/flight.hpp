@@ -23,7 +23,7 @@ struct FlightSettings {
 };
 
 /// Starts the recorder; a warning where it cannot be had. Under a supervisor its thread also ends the process when the
-/// supervisor has died and a stop takes longer than three seconds: nobody would be left to end it.
+/// supervisor has died and a stop takes longer than two seconds: nobody would be left to end it.
 void begin_flight(FlightSettings settings, base::RunLog& log);
 /// Stops its thread; the file stays. Nothing where there is none.
 void end_flight() noexcept;
