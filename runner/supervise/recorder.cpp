@@ -175,9 +175,9 @@ struct Recorder::Impl {
     if (options.tick) options.tick();
   }
 
-  /// Copies what the loop writes under the lock, and gives it to the server without.
+  /// Copies what the loop writes under the lock, and gives it to the server without. A fault writes itself.
   void flush(std::unique_lock<std::mutex>& lock) {
-    constexpr std::size_t kSize = offsetof(RecordFile, samples) - offsetof(RecordFile, live);
+    constexpr std::size_t kSize = offsetof(RecordFile, fatal) - offsetof(RecordFile, live);
     std::array<char, kSize> copy;
     std::memcpy(copy.data(), record->live, kSize);
     lock.unlock();
