@@ -1,136 +1,134 @@
-#!/usr/bin/env python3
-"""Measures what activation_checkpointing costs and saves on a gpt, next to the plain run and to torch.utils.checkpoint.
+"""The row of activation_checkpointing on a gpt: what it costs and saves against the plain run, and against PyTorch's
+torch.utils.checkpoint (activation_peer.py), in the same rounds.
 
-Activation peak: peak device memory minus weights, moments and gradients (four times the weights with AdamW). Rounds are
-interleaved and compared by the median of their ratios. PyTorch's memory comes from a pass of its own that counts
-storages, its time from one without counting. Needs a Python with torch for the peer (--python).
+Activation peak: the peak of device memory minus weights, moments and gradients. It is taken with two micro-batches, so
+that all gradients are there from the second one on and are no part of what is compared; bytes are the same each time, so
+once is enough. PyTorch's comes from a pass of its own that counts storages, its time from one without counting.
 """
-import argparse
+import dataclasses
 import json
 import os
 import pathlib
-import re
+import random
+import shutil
 import statistics
-import subprocess
-import sys
-import tempfile
 
-UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+from rows import say, spread
+from sides import RECIPE, toml
 
-RECIPE = """
-[run]
-name = "activation"
-device = "cpu"
-threads = {threads}
-output = "{output}"
-[model]
-plugin = "gpt"
-depth = {depth}
-width = {width}
-heads = {heads}
-tied = false
-[dataset.train]
-plugin = "text"
-files = "{text}"
-context = {context}
-drop_last = true
-[train]
-updates = {updates}
-batch_size = {batch}
-[optimizer]
-name = "adamw"
-lr = 1e-4
-[hook.stopwatch]
-from = 1
-to = {updates}
-output = "{stopwatch}"
-{strategy}
-"""
-
-STRATEGIES = {
-    "plain": "",
-    "checkpointing": "[strategy.activation_checkpointing]\n",
-}
+NAME = "activation"
+# Time and activation peak against the plain run, then against PyTorch.
+LIMITS = dict(time_ratio=1.33, memory_ratio=0.25, torch_time_ratio=1.02, torch_memory_ratio=1.0)
+CHECKPOINTING = "[strategy.activation_checkpointing]\n"
 
 
-def run(command, environment):
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, env=environment)
-    if done.returncode != 0:
-        sys.exit(f"bench: {command[0]} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
-    return done.stdout
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    depth: int
+    width: int
+    heads: int
+    context: int
+    batch: int
+    updates: int
+
+    # What the recipe's text asks of a work.
+    begin = 1
+
+    @property
+    def end(self):
+        return self.updates
+
+    @property
+    def title(self):
+        return f"gpt of {self.depth} blocks, width {self.width}, context {self.context}, batch {self.batch}"
 
 
-class Bench:
-    def __init__(self, arguments, folder):
-        self.arguments = arguments
-        self.build = pathlib.Path(arguments.build).resolve()
-        self.folder = pathlib.Path(folder)
-        self.text = self.folder / "text.txt"
-        self.text.write_bytes(bytes((i * i * 31 + i // 7) % 251 for i in range(arguments.context * arguments.batch * 64)))
-        self.runs = 0
-
-    def holdfast(self, strategy):
-        """Seconds an update and activation peak in bytes."""
-        a = self.arguments
-        self.runs += 1
-        home, stopwatch = self.folder / f"home-{self.runs}", self.folder / f"stopwatch-{self.runs}.json"
-        recipe = self.folder / f"{self.runs}.toml"
-        recipe.write_text(RECIPE.format(output=home, stopwatch=stopwatch, text=self.text, strategy=STRATEGIES[strategy],
-                                        **{k: getattr(a, k) for k in ("threads", "depth", "width", "heads", "context",
-                                                                      "updates", "batch")}))
-        environment = dict(os.environ, HOLDFAST_PLUGIN_PATH=str(self.build / "tests/bench/plugins"))
-        told = run([self.build / "holdfast", "run", recipe], environment)
-        peak = re.search(r"peak device memory ([\d.]+) ([KMG]?i?B)", told)
-        tensors = json.loads(run([self.build / "holdfast", "inspect", home, "--json"], environment))["tensors"]
-        weights = sum(4 * count(tensor["shape"]) for tensor in tensors if tensor["file"].startswith("model"))
-        seconds = json.loads(stopwatch.read_text())["seconds"] / (a.updates - 1)
-        return dict(seconds=seconds, activation=float(peak[1]) * UNITS[peak[2]] - 4 * weights)
-
-    def pytorch(self, strategy):
-        a = self.arguments
-        script = pathlib.Path(__file__).with_name("activation_peer.py")
-        return json.loads(run([a.python, script, a.depth, a.width, a.heads, a.context, a.batch, a.updates, a.threads,
-                               int(strategy == "checkpointing")], dict(os.environ)))
+def shape_of(short):
+    return Shape(3, 64, 4, 32, 4, 3) if short else Shape(8, 512, 8, 256, 8, 5)
 
 
-def count(shape):
-    product = 1
-    for extent in shape:
-        product *= extent
-    return product
+class Sides:
+    """The programs of this row; `sides` starts processes."""
+
+    def __init__(self, sides, shape, python, threads):
+        self.sides, self.shape, self.python, self.threads = sides, shape, python, threads
+        self.text = sides.folder / "activation.bin"
+        self.text.write_bytes(random.Random(5).randbytes(shape.context * shape.batch * 64))
+        self.environment = dict(os.environ, HOLDFAST_PLUGIN_PATH=str(sides.build / "tests/bench/plugins"))
+
+    def recipe(self, name, strategy, batch):
+        s, folder = self.shape, self.sides.folder
+        path = folder / f"activation-{name}.toml"
+        text = RECIPE.format(
+            work=dataclasses.replace(s, batch=batch), threads=self.threads, output=folder / f"activation-{name}",
+            stopwatch=folder / f"activation-{name}.json",
+            model=toml(dict(plugin="gpt", depth=s.depth, width=s.width, heads=s.heads, tied=False)),
+            data=toml(dict(plugin="text", files=str(self.text), context=s.context)),
+            optimizer=toml(dict(name="adamw", lr=1e-4)))
+        path.write_text(text + strategy)
+        return path
+
+    def seconds(self, name, strategy):
+        """Of one update of a run."""
+        recipe = self.recipe(name, strategy, self.shape.batch)
+        self.sides.start([str(self.sides.build / "holdfast"), "run", str(recipe), "--quiet", "--new"], self.environment)
+        shutil.rmtree(self.sides.folder / f"activation-{name}")
+        told = json.loads((self.sides.folder / f"activation-{name}.json").read_text())
+        return told["seconds"] / (self.shape.updates - 1)
+
+    def activations(self, name, strategy):
+        """Bytes of the activation peak."""
+        split = f"[strategy.accumulate]\nmicro_batch_size = {self.shape.batch}\n"
+        recipe = self.recipe(name, strategy + split, 2 * self.shape.batch)
+        _, text = self.sides.start([str(self.sides.build / "holdfast"), "plan", str(recipe), "--measure", "--updates", "2",
+                                    "--json"], self.environment)
+        memory = json.loads(text)["measured"]["memory"]
+        return memory["peak_bytes"] - sum(memory[f"{part}_bytes"] for part in ("weights", "moments", "gradients", "other"))
+
+    def pytorch(self):
+        """Seconds of one update and bytes of the activation peak."""
+        s, script = self.shape, pathlib.Path(__file__).with_name("activation_peer.py")
+        arguments = [s.depth, s.width, s.heads, s.context, s.batch, s.updates, self.threads, 1]
+        return json.loads(self.sides.start([str(self.python), str(script), *map(str, arguments)])[1])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--python", help="a Python with torch; without it no peer is measured")
-    parser.add_argument("--rounds", type=int, default=5)
-    for name, value in dict(depth=8, width=512, heads=8, context=256, batch=8, updates=5, threads=2).items():
-        parser.add_argument(f"--{name}", type=int, default=value)
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(arguments, folder)
-        sides = [(bench.holdfast, "plain"), (bench.holdfast, "checkpointing")]
-        if arguments.python:
-            sides += [(bench.pytorch, "checkpointing")]
-        rounds = []
-        for number in range(arguments.rounds):
-            order = list(range(len(sides)))[:: 1 if number % 2 == 0 else -1]
-            measured = {index: sides[index][0](sides[index][1]) for index in order}
-            rounds.append([measured[index] for index in range(len(sides))])
-    median = lambda values: statistics.median(list(values))
-    result = dict(
-        plain_ms=1e3 * median(r[0]["seconds"] for r in rounds), checkpointing_ms=1e3 * median(r[1]["seconds"] for r in rounds),
-        time_ratio=median(r[1]["seconds"] / r[0]["seconds"] for r in rounds),
-        plain_mib=rounds[0][0]["activation"] / 2**20, checkpointing_mib=rounds[0][1]["activation"] / 2**20,
-        memory_ratio=rounds[0][1]["activation"] / rounds[0][0]["activation"])
-    if arguments.python:
-        result |= dict(torch_ms=1e3 * median(r[2]["seconds"] for r in rounds),
-                       torch_time_ratio=median(r[1]["seconds"] / r[2]["seconds"] for r in rounds),
-                       torch_mib=rounds[0][2]["activation"] / 2**20,
-                       torch_memory_ratio=rounds[0][1]["activation"] / rounds[0][2]["activation"])
-    print(json.dumps({key: round(value, 3) for key, value in result.items()}, indent=2))
+def take_rounds(programs, rounds):
+    """{name: [result]}; every other round in turned order."""
+    results = {name: [] for name in programs}
+    for number in range(rounds):
+        for name in list(programs)[:: -1 if number % 2 else 1]:
+            results[name].append(programs[name]())
+        say(f"  round {number + 1} of {rounds}")
+    return results
 
 
-if __name__ == "__main__":
-    main()
+def row_of(shape, threads, times, memory, peers):
+    """`times` and `memory` of "plain" and "checkpointing": seconds of each round, bytes; `peers`: PyTorch's rounds."""
+    low, ratio, high = spread(c / p for p, c in zip(times["plain"], times["checkpointing"]))
+    row = dict(work=NAME, title=shape.title, threads=threads, rounds=len(times["plain"]),
+               plain_ms=1e3 * statistics.median(times["plain"]),
+               checkpointing_ms=1e3 * statistics.median(times["checkpointing"]), time_ratio=ratio, time_ratio_low=low,
+               time_ratio_high=high, plain_mib=memory["plain"] / 2**20, checkpointing_mib=memory["checkpointing"] / 2**20,
+               memory_ratio=memory["checkpointing"] / memory["plain"])
+    if peers:
+        low, ratio, high = spread(c / p["seconds"] for p, c in zip(peers, times["checkpointing"]))
+        row |= dict(torch_ms=1e3 * statistics.median(p["seconds"] for p in peers), torch_time_ratio=ratio,
+                    torch_time_ratio_low=low, torch_time_ratio_high=high, torch_mib=peers[0]["activation"] / 2**20,
+                    torch_memory_ratio=memory["checkpointing"] / peers[0]["activation"])
+    return row
+
+
+def activation_rows(sides, python, threads, rounds, short):
+    """One row for the largest number of threads; without a Python that has torch it has no figures against PyTorch."""
+    shape = shape_of(short)
+    mine = Sides(sides, shape, python, max(threads))
+    strategies = dict(plain="", checkpointing=CHECKPOINTING)
+    say(f"{NAME}: {shape.title}, {mine.threads} thread(s): {rounds} round(s)")
+    memory = {name: mine.activations(name, text) for name, text in strategies.items()}
+    programs = {name: lambda name=name: mine.seconds(name, strategies[name]) for name in strategies}
+    if python:
+        programs["pytorch"] = mine.pytorch
+    times = take_rounds(programs, rounds)
+    row = row_of(shape, mine.threads, times, memory, times.get("pytorch"))
+    say(f"  {row['time_ratio']:.3f} of the plain time, {row['memory_ratio']:.3f} of its activations")
+    return [row]

@@ -7,6 +7,7 @@ import tempfile
 import tomllib
 import unittest
 
+import activation
 import peers
 import report
 import rows
@@ -30,6 +31,14 @@ def peer_row(**changes):
                start_holdfast=0.3, rss_peer_mib=500.0, rss_holdfast_mib=170.0, loss_peer=0.1, loss_holdfast=0.2,
                load=0.1)
     return {**row, **changes}
+
+
+def activation_row(**changes):
+    row = activation.row_of(activation.shape_of(short=False), 2,
+                            dict(plain=[1.0, 1.0, 1.0], checkpointing=[1.2, 1.3, 1.4]),
+                            dict(plain=100 * 2**20, checkpointing=20 * 2**20),
+                            [dict(seconds=1.3, activation=25 * 2**20)] * 3)
+    return dict(row, load=0.1, **changes)
 
 
 class SameWork(unittest.TestCase):
@@ -80,7 +89,8 @@ class Report(unittest.TestCase):
             "| ≥ 1.3 × | met |"])
 
     def test_every_table_has_as_many_cells_as_heads(self):
-        for table in (report.bare_table([bare_row()]), report.peer_table([peer_row()])):
+        for table in (report.bare_table([bare_row()]), report.peer_table([peer_row()]),
+                      report.activation_table([activation_row()])):
             self.assertEqual(len({line.count("|") for line in table}), 1)
 
     def test_quartiles_stand_as_far_from_both_ends(self):
@@ -88,24 +98,50 @@ class Report(unittest.TestCase):
         self.assertEqual(rows.spread([3]), (3, 3, 3))
 
 
+class Activation(unittest.TestCase):
+    def test_each_figure_is_held_to_its_limit(self):
+        found = report.figures([], [], [activation_row()])
+        self.assertEqual([(f["value"], f["limit"], f["met"]) for f in found],
+                         [(1.3, 1.33, True), (0.2, 0.25, True), (1.0, 1.02, True), (0.8, 1.0, True)])
+        missed = activation_row()
+        missed.update(time_ratio=1.34, memory_ratio=0.26, torch_time_ratio=1.03, torch_memory_ratio=1.01)
+        self.assertEqual([f["met"] for f in report.figures([], [], [missed])], [False] * 4)
+        self.assertEqual(found[1]["text"], "gpt of 8 blocks, width 512, context 256, batch 8, 2 threads: activation peak with "
+                                           "activation_checkpointing against without")
+
+    def test_without_pytorch_there_are_no_figures_against_it(self):
+        row = activation.row_of(activation.shape_of(short=True), 1, dict(plain=[1.0], checkpointing=[1.2]),
+                                dict(plain=10, checkpointing=2), None)
+        self.assertEqual(len(report.figures([], [], [row])), 2)
+        self.assertEqual(len({line.count("|") for line in report.activation_table([row])}), 1)
+
+    def test_every_other_round_goes_the_other_way(self):
+        order = []
+        programs = {name: lambda name=name: order.append(name) for name in "abc"}
+        with contextlib.redirect_stderr(io.StringIO()):
+            activation.take_rounds(programs, 2)
+        self.assertEqual("".join(order), "abccba")
+
+
 class PartialRun(unittest.TestCase):
-    def keep(self, folder, bare, peer):
+    def keep(self, folder, bare, peer, activations=()):
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            return run.keep(pathlib.Path(folder), bare, peer)
+            return run.keep(pathlib.Path(folder), bare, peer, activations=activations)
 
     def test_rows_that_were_not_measured_anew_stay(self):
         with tempfile.TemporaryDirectory() as folder:
-            self.keep(folder, [bare_row(work="gpt", ratio=2.0), bare_row(ratio=2.0)], [peer_row()])
+            self.keep(folder, [bare_row(work="gpt", ratio=2.0), bare_row(ratio=2.0)], [peer_row()], [activation_row()])
             results = self.keep(folder, [bare_row(ratio=1.5)], [])
             self.assertEqual([(row["work"], row["ratio"]) for row in results["bare"]], [("mlp", 1.5), ("gpt", 2.0)])
             self.assertEqual(len(results["peers"]), 1)
+            self.assertEqual(len(results["activation"]), 1)
             self.assertEqual(json.loads((pathlib.Path(folder) / "results.json").read_text()), results)
 
     def test_rows_that_do_not_exist_are_refused(self):
         said = io.StringIO()
         with contextlib.redirect_stderr(said), self.assertRaises(SystemExit):
             run.arguments_of(["--works", "mlp,gtp"])
-        self.assertIn("--works: no rows 'gtp'; there are mlp, digits, convnet, gpt, peers, peers-gpt", said.getvalue())
+        self.assertIn("--works: no rows 'gtp'; there are mlp, digits, convnet, gpt, peers, peers-gpt, activation", said.getvalue())
 
     def test_a_folder_that_is_not_prepared_is_named_before_anything_runs(self):
         with tempfile.TemporaryDirectory() as folder, self.assertRaises(SystemExit) as end:

@@ -1,4 +1,5 @@
 """What the rows say: the figures that are promised, as a table for the README, and every row below. Measures nothing."""
+from activation import LIMITS
 
 
 def figure(text, value, unit, limit, at_least=False, low=None, high=None):
@@ -31,8 +32,22 @@ def peer_figures(row):
                      row["ratio"], "×", row["limit"], at_least=True, low=row["ratio_low"], high=row["ratio_high"])
 
 
-def figures(bare, peers):
-    return [f for row in bare for f in bare_figures(row)] + [f for row in peers for f in peer_figures(row)]
+ACTIVATION = [("time_ratio", "time of an update with activation_checkpointing against without"),
+              ("memory_ratio", "activation peak with activation_checkpointing against without"),
+              ("torch_time_ratio", "time of an update with activation_checkpointing against torch.utils.checkpoint"),
+              ("torch_memory_ratio", "activation peak with activation_checkpointing against torch.utils.checkpoint")]
+
+
+def activation_figures(row):
+    for key, text in ACTIVATION:
+        if key in row:
+            yield figure(f"{row['title']}, {threads_text(row)}: {text}", row[key], "×", LIMITS[key],
+                         low=row.get(f"{key}_low"), high=row.get(f"{key}_high"))
+
+
+def figures(bare, peers, activation=()):
+    kinds = ((bare, bare_figures), (peers, peer_figures), (activation, activation_figures))
+    return [f for rows, figures_of in kinds for row in rows for f in figures_of(row)]
 
 
 def threads_text(row):
@@ -74,9 +89,23 @@ def peer_table(rows):
                f"{r['batch']} | {r['loss_peer']:.3f} / {r['loss_holdfast']:.3f} |")
 
 
+def activation_table(rows):
+    yield ("| work | threads | rounds | ms plain / checkpointing / torch | ratio to plain (quartiles) | ratio to torch "
+           "(quartiles) | activation MiB plain / checkpointing / torch |")
+    yield "|" + "---|" * 7
+    for r in rows:
+        torch = "torch_ms" in r
+        ratio = (f"{r['torch_time_ratio']:.3f} ({r['torch_time_ratio_low']:.3f}–{r['torch_time_ratio_high']:.3f})"
+                 if torch else "")
+        yield (f"| {r['title']} | {r['threads']} | {r['rounds']} | {r['plain_ms']:.1f} / {r['checkpointing_ms']:.1f} / "
+               f"{format(r['torch_ms'], '.1f') if torch else ''} | {r['time_ratio']:.3f} "
+               f"({r['time_ratio_low']:.3f}–{r['time_ratio_high']:.3f}) | {ratio} | {r['plain_mib']:.1f} / "
+               f"{r['checkpointing_mib']:.1f} / {format(r['torch_mib'], '.1f') if torch else ''} |")
+
+
 def notes(results):
-    bare, peers = results["bare"], results["peers"]
-    loads = [row["load"] for row in bare + peers]
+    bare, peers, activation = results["bare"], results["peers"], results["activation"]
+    loads = [row["load"] for row in bare + peers + activation]
     if results["short"]:
         yield "A short run: it shows that everything works, and no figure of it means anything."
     yield f"Measured on {results['cpus']} cores; load average at the begin of the rows {min(loads):.1f} to {max(loads):.1f}."
@@ -102,5 +131,7 @@ def markdown(results):
         blocks.append(list(bare_table(results["bare"])))
     if results["peers"]:
         blocks.append(list(peer_table(results["peers"])))
+    if results["activation"]:
+        blocks.append(list(activation_table(results["activation"])))
     blocks.append(list(notes(results)))
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"

@@ -3,8 +3,8 @@
 
 Runs are interleaved (bare, holdfast, holdfast, bare, ...) and compared by the median of their ratios, so that a machine
 that slows down slows both. Needs only the standard library. Writes results.json and results.md below BUILD/bench; rows
-that were not asked for stay there from the run before. On two idle cores about 10 minutes without peers, 8 with
-`--works peers,peers-gpt` alone.
+that were not asked for stay there from the run before. On two idle cores about 20 minutes without peers, 8 with
+`--works peers,peers-gpt` alone, 10 with `--works activation`.
 """
 import argparse
 import json
@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 
+import activation
 import peers as peer_side
 from report import figures, markdown
 from rows import check_same_work, rows_of, say
@@ -23,7 +24,8 @@ from sides import Sides
 from works import works
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BARE, PEERS = ("mlp", "digits", "convnet", "gpt"), ("peers", "peers-gpt")
+BARE, PEERS, ACTIVATION = ("mlp", "digits", "convnet", "gpt"), ("peers", "peers-gpt"), (activation.NAME,)
+ALL = BARE + PEERS + ACTIVATION
 
 
 def torch_python(asked, build):
@@ -40,21 +42,21 @@ def torch_python(asked, build):
 def arguments_of(command_line):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], epilog="\n".join(__doc__.splitlines()[2:]))
     parser.add_argument("--build", default=str(ROOT / "build/release"), help="the build folder (build/release)")
-    parser.add_argument("--works", default=",".join(BARE + PEERS), help="which rows: some of " + ",".join(BARE + PEERS))
+    parser.add_argument("--works", default=",".join(ALL), help="which rows: some of " + ",".join(ALL))
     parser.add_argument("--peers", default=os.environ.get("HOLDFAST_PEERS"),
                         help="a prepared folder of the peers' scripts (HOLDFAST_PEERS)")
     parser.add_argument("--pairs", type=int, help="pairs a row (15)")
-    parser.add_argument("--rounds", type=int, help="rounds of the peers (7)")
+    parser.add_argument("--rounds", type=int, help="rounds of the peers and of activation (7)")
     parser.add_argument("--threads", help="thread counts of the rows against the bare loop (1,2)")
     parser.add_argument("--short", action="store_true",
                         help="few updates, one pair, no figure worth reading, in BUILD/bench/short: does it work at all?")
-    parser.add_argument("--python", help="a Python with torch, for the start-up comparison")
+    parser.add_argument("--python", help="a Python with torch, for the start-up and activation comparisons")
     parser.add_argument("--check", action="store_true", help="end with 1 when a figure is missed")
     arguments = parser.parse_args(command_line)
     arguments.works = arguments.works.split(",")
     for name in arguments.works:
-        if name not in BARE + PEERS:
-            parser.error(f"--works: no rows '{name}'; there are {', '.join(BARE + PEERS)}")
+        if name not in ALL:
+            parser.error(f"--works: no rows '{name}'; there are {', '.join(ALL)}")
     arguments.pairs = arguments.pairs or (1 if arguments.short else 15)
     arguments.rounds = arguments.rounds or (1 if arguments.short else 7)
     arguments.threads = [int(n) for n in (arguments.threads or ("1" if arguments.short else "1,2")).split(",")]
@@ -93,6 +95,14 @@ def measure_peers(sides, arguments, folder):
     return rows
 
 
+def measure_activation(sides, arguments):
+    if activation.NAME not in arguments.works:
+        return []
+    load = os.getloadavg()[0]
+    python = torch_python(arguments.python, sides.build)
+    return stamped(activation.activation_rows(sides, python, arguments.threads, arguments.rounds, arguments.short), load)
+
+
 def merged(old, new, key, order):
     """The new rows, and those old ones that were not measured anew, in the order of the works."""
     taken = {key(row) for row in new}
@@ -100,15 +110,16 @@ def merged(old, new, key, order):
     return sorted(rows, key=lambda row: order.index(row["work"]))
 
 
-def keep(output, bare, peers, short=False):
+def keep(output, bare, peers, short=False, activations=()):
     output.mkdir(parents=True, exist_ok=True)
     path = output / "results.json"
     old = json.loads(path.read_text()) if path.exists() else {}
     results = dict(
         cpus=os.cpu_count(), short=short,
         bare=merged(old.get("bare", []), bare, lambda r: (r["work"], r["threads"], r["order"], r["optimizer"]), BARE),
-        peers=merged(old.get("peers", []), peers, lambda r: (r["work"], r["peer"]), PEERS))
-    results["figures"] = figures(results["bare"], results["peers"])
+        peers=merged(old.get("peers", []), peers, lambda r: (r["work"], r["peer"]), PEERS),
+        activation=merged(old.get("activation", []), list(activations), lambda r: (r["title"], r["threads"]), ACTIVATION))
+    results["figures"] = figures(results["bare"], results["peers"], results["activation"])
     path.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
     (output / "results.md").write_text(markdown(results))
     print(markdown(results), end="")
@@ -126,10 +137,11 @@ def main(command_line=None):
         sides = Sides(arguments.build, scratch)
         bare = measure_bare(sides, arguments)
         peers = measure_peers(sides, arguments, folder) if folder else []
-    if not bare and not peers:
+        activations = measure_activation(sides, arguments)
+    if not bare and not peers and not activations:
         sys.exit("bench: nothing was measured")
     results = keep(sides.build / "bench" / ("short" if arguments.short else ""), bare, peers,
-                   arguments.short)
+                   arguments.short, activations)
     say("done")
     if arguments.check and not all(f["met"] for f in results["figures"]):
         sys.exit(1)
