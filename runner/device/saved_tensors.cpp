@@ -11,11 +11,12 @@ namespace holdfast::device {
 namespace {
 
 thread_local SavedTensors* current = nullptr;
+thread_local SavedTensorsWatch* watching = nullptr;
 
 class Hooks final : public torch::autograd::SavedVariableHooks {
  public:
   explicit Hooks(std::unique_ptr<SavedTensor> place) : place_(std::move(place)) {}
-  void call_pack_hook(const at::Tensor& tensor) override { place_->keep(tensor); }
+  void call_pack_hook(const at::Tensor& tensor) override { keep_watched(tensor, *place_); }
   at::Tensor call_unpack_hook() override { return place_->give(); }
 
  private:
@@ -29,21 +30,37 @@ class HookEngine final : public torch::autograd::Engine {
     return engine;
   }
   std::unique_ptr<torch::autograd::SavedVariableHooks> get_default_saved_variable_hooks() override {
-    if (!current) return nullptr;
-    auto place = current->next();
+    auto place = current ? current->next() : nullptr;
+    if (!place && watching) place = watching->plain();
     return place ? std::make_unique<Hooks>(std::move(place)) : nullptr;
   }
 };
 
+void install() {
+  static const bool installed = (torch::autograd::set_default_engine_stub(&HookEngine::instance), true);
+  (void)installed;
+}
+
 }  // namespace
 
 SavedTensorsScope::SavedTensorsScope(SavedTensors* saved) : before_(current) {
-  static const bool installed = (torch::autograd::set_default_engine_stub(&HookEngine::instance), true);
-  (void)installed;
+  install();
   current = saved;
 }
 
 SavedTensorsScope::~SavedTensorsScope() { current = before_; }
+
+SavedTensorsWatchScope::SavedTensorsWatchScope(SavedTensorsWatch& watch) {
+  install();
+  watching = &watch;
+}
+
+SavedTensorsWatchScope::~SavedTensorsWatchScope() { watching = nullptr; }
+
+void keep_watched(const at::Tensor& tensor, SavedTensor& place) {
+  place.keep(tensor);
+  if (watching) watching->saw(tensor, place);
+}
 
 void set_version(const at::Tensor& tensor, std::uint32_t version) {
   auto counter = tensor.unsafeGetTensorImpl()->version_counter();

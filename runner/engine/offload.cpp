@@ -26,13 +26,17 @@ class OffloadPlace : public device::SavedTensor {
     strides_ = source.strides().vec();
     offset_ = source.storage_offset();
     options_ = source.options().requires_grad(false);
+    const std::int64_t before = offload_.bytes();
     copy_ = offload_.send(source);
+    host_bytes_ = offload_.bytes() - before;
   }
   at::Tensor give() override {
     if (!copy_) return kept_.get(where_);
     const at::NoGradGuard no_grad;
     return at::empty({0}, options_).set_(copy_->back(), offset_, sizes_, strides_);
   }
+  [[nodiscard]] Where where() const override { return copy_ ? Where::kHost : Where::kDevice; }
+  [[nodiscard]] std::int64_t host_bytes() const override { return host_bytes_; }
 
  private:
   /// A small part of a large storage travels alone, its strides kept.
@@ -47,7 +51,7 @@ class OffloadPlace : public device::SavedTensor {
   std::string where_;
   KeptTensor kept_;
   std::vector<std::int64_t> sizes_, strides_;
-  std::int64_t offset_ = 0;
+  std::int64_t offset_ = 0, host_bytes_ = 0;
   at::TensorOptions options_;
   std::shared_ptr<device::HostCopy> copy_;
 };

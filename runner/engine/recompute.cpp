@@ -47,6 +47,7 @@ class SegmentPlace : public device::SavedTensor {
     }
   }
   at::Tensor give() override { return numbered_ ? segment_->slot(index_) : fixed_.get(segment_->where_); }
+  [[nodiscard]] Where where() const override { return numbered_ ? Where::kNowhere : Where::kDevice; }
 
  private:
   std::shared_ptr<RecomputedSegment> segment_;
@@ -114,7 +115,7 @@ void RecomputedSegment::keep_inputs(const std::vector<at::Tensor>& inputs, devic
     if (input.defined()) {
       if (inputs_by) kept.place = inputs_by->next();
       if (!kept.place) kept.place = std::make_unique<KeptPlace>(where_);
-      kept.place->keep(input);
+      device::keep_watched(input, *kept.place);
       kept.requires_grad = input.requires_grad();
     }
     inputs_.push_back(std::move(kept));
@@ -149,10 +150,12 @@ const at::Tensor& RecomputedSegment::slot(std::size_t index) {
 void RecomputedSegment::recompute() {
   const auto self = shared_from_this();  // freeing the second run's graph may free the last place but this one
   recorded_ = 0;
+  if (setting_.watch) setting_.watch->recompute_begins();
   try {
     run_again();
   } catch (const AllRecorded&) {
   }
+  if (setting_.watch) setting_.watch->recompute_ends();
   if (recorded_ != slots_.size())
     refuse("the number of tensors that it saves was " + std::to_string(slots_.size()) + " at first and " +
            std::to_string(recorded_) + " when it ran again for the backward pass");

@@ -13,6 +13,7 @@
 #include "engine/buffer_states.hpp"
 #include "engine/fixed_storages.hpp"
 #include "engine/kept_tensor.hpp"
+#include "engine/segment_watch.hpp"
 #include "holdfast/model.hpp"
 
 namespace holdfast::engine {
@@ -24,6 +25,7 @@ struct RecomputeSetting {
   at::Device device;
   bool& inside;  ///< true while a segment runs that is recomputed as a whole: those inside it are plain
   std::set<std::string>& verified;  ///< names of segments whose second run was compared to the end once
+  SegmentWatch* watch;              ///< told when one runs again; may be null
 };
 
 /// Saved tensors are numbered in the order of saving; the first run keeps their number, shapes and dtypes. The first

@@ -4,6 +4,8 @@
 #include <torch/torch.h>
 
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "base/plugin_guard.hpp"
 #include "device/anomaly.hpp"
@@ -60,6 +62,8 @@ KnownSegments Step::known_segments() const { return segments_->known(); }
 void Step::recall(KnownSegments known) { segments_->recall(std::move(known)); }
 std::int64_t Step::outermost_segments() const { return segments_->outermost(); }
 
+void Step::watch(SegmentWatch* watch) { segments_->watch(watch); }
+
 StepResult Step::attempt(const Batch& window, const UpdateInfo& update) {
   const auto micro_batches = split_(window, plan_.micro_batch_size.value);
   place_ = {Phase::kAttempt, update.number, 0, static_cast<std::int64_t>(micro_batches.size())};
@@ -85,9 +89,9 @@ StepResult Step::attempt(const Batch& window, const UpdateInfo& update) {
   }
 
   // One rank: W and the gradients are those of the whole window. With more, this is where they are reduced.
-  const device::PhaseMemory::Scope measured(parts_.phase_memory, "update");
   const auto update_scopes = enter(Phase::kUpdate);
   Lap lap;
+  std::optional<device::PhaseMemory::Scope> measured(std::in_place, parts_.phase_memory, "prepare");
   gradients_.divide(loss_scale_.at(update.number));
   const auto gradient = gradients_.measure();
   result.loss = loss_sum.item<double>() / result.weight;  // the one read of a number from the device
@@ -96,12 +100,14 @@ StepResult Step::attempt(const Batch& window, const UpdateInfo& update) {
   if (vetoed(result.judge)) return drop(result, Fate::kVetoed);
   if (const auto& max = parts_.settings.clip_grad_norm) gradients_.clip(gradient.norm, *max);
   optimizer_.prepare();  // may allocate, may fail
+  result.times.prepare = lap();
+  measured.emplace(parts_.phase_memory, "update");
   {
     const device::NoAllocationScope promised;
     optimizer_.commit(update.learning_rate);  // neither
   }
   gradients_.clear();
-  result.times.update = lap();
+  result.times.update = result.times.prepare + lap();
   return result;
 }
 
@@ -118,8 +124,8 @@ at::Tensor Step::forward(const Batch& batch) {
   const device::AutocastScope reduced(device_.type(), {autocast_dtype(precision_at(plan_, place_.update)), false});
   const auto saved = segments_->begin(batch);
   at::Tensor loss = model_.loss(model_.forward(batch, *segments_), batch);
-  segments_->end();
   for (const auto& named : transformers_) loss = named.strategy->transform_loss(std::move(loss), place_);
+  segments_->end();
   if (!loss.defined() || loss.numel() != 1 || !loss.requires_grad())
     throw Error(ExitCode::kBug, "model.loss", "model", "loss() must give one number that depends on a parameter",
                 "sum over the units of the batch, and check that a parameter requires a gradient");
@@ -137,7 +143,9 @@ void Step::backward(const at::Tensor& loss, double scale) {
     scale_ = at::full({}, scale, loss.options().requires_grad(false));
     scale_value_ = scale;
   }
+  if (auto* watch = segments_->watch()) watch->backward_begins();
   loss.backward(scale_);
+  if (auto* watch = segments_->watch()) watch->backward_ends();
 }
 
 bool Step::vetoed(std::string& judge) {

@@ -44,6 +44,7 @@ struct UpdateInfo {
   double learning_rate = 0;
 };
 
+class SegmentWatch;
 class TradedSegments;
 
 class Step {
@@ -64,6 +65,8 @@ class Step {
   void recall(KnownSegments known);
   /// Of the micro-batches since the last call.
   MemorySample memory_sample() { return sampler_.take(); }
+  /// Lets `watch` look into every forward and backward pass from now on; null: nobody looks.
+  void watch(SegmentWatch* watch);
 
  private:
   StepResult attempt(const Batch& window, const UpdateInfo& update);

@@ -28,7 +28,7 @@ class Deeper {
 TradedSegments::TradedSegments(const StepPlan& plan, Model& model)
     : plan_(plan),
       buffers_(model.buffers()),
-      setting_{fixed_, buffers_, device_of(model.parameters()), inside_, verified_} {
+      setting_{fixed_, buffers_, device_of(model.parameters()), inside_, verified_, nullptr} {
   fixed_.add(model.parameters());
   fixed_.add(model.buffers());
 }
@@ -47,10 +47,12 @@ device::SavedTensorsScope TradedSegments::begin(const Batch& batch) {
   offloading_.begin(plan_.offload_min_bytes.value);
   met_.clear();
   outermost_ = 0;
+  if (setting_.watch) setting_.watch->forward_begins(batch, fixed_);
   return device::SavedTensorsScope(offload_.everything() ? &offloading_ : nullptr);
 }
 
 void TradedSegments::end() {
+  if (setting_.watch) setting_.watch->forward_ends();
   if (!recompute_.empty() && !recompute_.learned()) recompute_.learn(met_);
   if (!offload_.empty() && !offload_.everything() && !offload_.learned()) offload_.learn(met_);
   most_ = std::max(most_, outermost_);
@@ -72,10 +74,19 @@ std::vector<at::Tensor> TradedSegments::run_list(std::string_view name, const Fu
   const std::int64_t place = depth_ == 0 ? outermost_++ : -1;
   SegmentSize& segment = met_.emplace_back(SegmentSize{std::string(name), 0, place >= 0});
   const Deeper deeper(depth_);
-  const bool offloads = offload_.chooses(name, place);
-  if (offloads) offloading_.set_place("segment '" + segment.name + "'");
-  if (recomputed(name, place)) return recompute(segment, fn, std::move(inputs), offloads);
-  return offloads && !offload_.everything() ? offload(segment, fn, inputs) : fn(inputs);
+  const Trade trade{recomputed(name, place), offload_.chooses(name, place)};
+  SegmentWatch* const watch = place >= 0 ? setting_.watch : nullptr;
+  if (watch) watch->segment_begins(name, inputs);
+  auto outputs = traded(segment, trade, fn, std::move(inputs));
+  if (watch) watch->segment_ends(outputs, trade);
+  return outputs;
+}
+
+std::vector<at::Tensor> TradedSegments::traded(SegmentSize& segment, Trade trade, const Function& fn,
+                                               std::vector<at::Tensor> inputs) {
+  if (trade.offloaded) offloading_.set_place("segment '" + segment.name + "'");
+  if (trade.recomputed) return recompute(segment, fn, std::move(inputs), trade.offloaded);
+  return trade.offloaded && !offload_.everything() ? offload(segment, fn, inputs) : fn(inputs);
 }
 
 std::vector<at::Tensor> TradedSegments::recompute(SegmentSize& segment, const Function& fn,

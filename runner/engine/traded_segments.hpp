@@ -11,6 +11,7 @@
 #include "engine/fixed_storages.hpp"
 #include "engine/offload.hpp"
 #include "engine/recompute.hpp"
+#include "engine/segment_watch.hpp"
 #include "engine/selection.hpp"
 #include "holdfast/step_plan.hpp"
 
@@ -36,8 +37,11 @@ class TradedSegments : public Segments {
   void recall(KnownSegments known) { recalled_ = std::move(known); }
 
   std::vector<at::Tensor> run_list(std::string_view name, const Function& fn, std::vector<at::Tensor> inputs) override;
+  /// Lets `watch` look into every forward and backward pass from now on; null: nobody looks.
+  void watch(SegmentWatch* watch) { setting_.watch = watch; }
+  [[nodiscard]] SegmentWatch* watch() const { return setting_.watch; }
   /// Also in a first forward that trades nothing: it counts.
-  [[nodiscard]] bool active() const override { return trades() || most_ == 0; }
+  [[nodiscard]] bool active() const override { return trades() || most_ == 0 || setting_.watch; }
   /// Outermost segments that follow one another in a forward; 0 while none has ended that recomputes as the plan says
   /// now, -1 where the model runs none.
   [[nodiscard]] std::int64_t outermost() const {
@@ -53,6 +57,7 @@ class TradedSegments : public Segments {
   }
   static void follow(Selection& selection, const PlanField<std::vector<std::string>>& field, const char* what,
                      const LargestSegments& recalled);
+  std::vector<at::Tensor> traded(SegmentSize& segment, Trade trade, const Function& fn, std::vector<at::Tensor> inputs);
   [[nodiscard]] bool recomputed(std::string_view name, std::int64_t place) const;
   std::vector<at::Tensor> recompute(SegmentSize& segment, const Function& fn, std::vector<at::Tensor> inputs,
                                     bool offloads);

@@ -8,6 +8,7 @@
 
 #include "engine/agreement.hpp"
 #include "engine/composition.hpp"
+#include "engine/measurement.hpp"
 #include "engine/placement.hpp"
 #include "engine/precision.hpp"
 #include "engine/trainer_impl.hpp"
@@ -104,6 +105,7 @@ void Trainer::restore(const base::StateView& saved, bool saved_here, const std::
 }
 Outcome Trainer::run() { return impl_->run(); }
 std::vector<std::pair<std::string, double>> Trainer::evaluate() { return *impl_->evaluate(nullptr); }
+Measurement Trainer::measure(const MeasurementSettings& settings) { return impl_->measure(settings); }
 base::StateView Trainer::state() { return impl_->state(); }
 const StepPlan& Trainer::step_plan() const { return impl_->plan; }
 

@@ -43,6 +43,7 @@ struct Progress {
 /// between them (splitting, weighing, seeding), and earlier attempts that ran out of memory.
 struct StepTimes {
   Duration forward{}, backward{}, update{};
+  Duration prepare{};  ///< of the update: what may fail (norm, clipping, moments)
 };
 
 /// Memory of the micro-batches that were looked at: the highest figure of each kind, in bytes.
@@ -161,6 +162,9 @@ struct TrainerParts {
   std::int64_t sample_every = 0;                   ///< micro-batches from one sample of `meter` to the next; 0: none
 };
 
+struct Measurement;
+struct MeasurementSettings;
+
 struct Outcome {
   ExitCode code = ExitCode::kOk;
   std::string reason;  ///< one sentence: "target of 360 updates reached"
@@ -187,6 +191,10 @@ class Trainer {
   Outcome run();
   /// Evaluates once on the eval set, whole, and returns the scores (also for `holdfast eval`).
   std::vector<std::pair<std::string, double>> evaluate();
+  /// Trains a few updates and tells what they cost (engine/measurement.hpp). Nothing is saved, no hook hears of it but
+  /// for corrupt samples; the state that is left is of no other use. Throws what run() throws for data and plugins; a
+  /// full device is told in the result.
+  Measurement measure(const MeasurementSettings& settings);
   /// The current state, valid until the next update.
   base::StateView state();
   /// Plan, owner of each field, exactness, for `validate` and `plan`.

@@ -1,6 +1,7 @@
 // The inside of a Trainer, shared by trainer.cpp (making), run.cpp (the loop), edge.cpp (the
-// edges of windows), recovery.cpp (memory that runs out), saving.cpp (when and how the state is saved), state.cpp
-// (saving, restoring), state_check.cpp (what may be restored) and choices.cpp (telling what changed).
+// edges of windows), recovery.cpp (memory that runs out), measure.cpp (updates that are measured), saving.cpp (when and
+// how the state is saved), state.cpp (saving, restoring), state_check.cpp (what may be restored) and choices.cpp
+// (telling what changed).
 #pragma once
 
 #include <chrono>
@@ -24,6 +25,8 @@
 
 namespace holdfast::engine {
 
+struct MeasuredUpdate;
+
 using Texts = std::vector<std::pair<std::string, std::string>>;  // key or table, text
 
 struct Trainer::Impl {
@@ -33,6 +36,9 @@ struct Trainer::Impl {
   Outcome run();
   /// Scores over the eval set; empty when `stop` was raised meanwhile. It may be null.
   std::optional<std::vector<std::pair<std::string, double>>> evaluate(StopFlag* stop);
+
+  // A few updates to measure (measure.cpp).
+  Measurement measure(const MeasurementSettings& settings);
 
   // State (state.cpp).
   [[nodiscard]] const std::string& identity();
@@ -84,6 +90,7 @@ struct Trainer::Impl {
   NamedTensors moments();
   void restore_plan(const SavedExtra& saved);
   void require_precision();
+  MeasuredUpdate measured_update();
   void settle(LoadedWindow& loaded, const std::string& table);
   WindowReport account(const LoadedWindow& loaded, const StepResult& result, double learning_rate);
   std::optional<Outcome> edge(const WindowReport& report);

@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "device/operator_names.hpp"
 #include "device/random_state.hpp"
 
 using namespace holdfast;
@@ -135,4 +136,55 @@ TEST_CASE("random numbers begin again inside a scope and go on after it, even wh
   } catch (const std::runtime_error&) {
   }
   CHECK(at::equal(at::rand({5}), second));
+}
+
+namespace {
+
+/// Notes sizes, operators and places; its own places are copies.
+struct Watch : device::SavedTensorsWatch {
+  std::unique_ptr<device::SavedTensor> plain() override {
+    ++plains;
+    return copies.next();
+  }
+  void saw(const at::Tensor& tensor, const device::SavedTensor& place) override {
+    sizes.push_back(tensor.numel());
+    operators.emplace_back(device::OperatorNames::current());
+    CHECK(place.where() == device::SavedTensor::Where::kDevice);
+  }
+  Copies copies;
+  int plains = 0;
+  std::vector<std::int64_t> sizes;
+  std::vector<std::string> operators;
+};
+
+}  // namespace
+
+TEST_CASE("a watch sees what autograd keeps and what a scope keeps, with the operator that saves it") {
+  const at::Tensor x = at::randn({4, 3}), w = at::randn({2, 3}).requires_grad_(true);
+  Watch watch;
+  Copies copies;
+  at::Tensor first, second, third;
+  {
+    const device::OperatorNames names;
+    {
+      const device::SavedTensorsWatchScope watching(watch);
+      first = at::tanh(at::mm(x, w.t()));
+      const device::SavedTensorsScope scope(&copies);
+      second = at::exp(w);
+      copies.refuses = true;
+      third = at::sigmoid(w);
+    }
+    CHECK(watch.plains == 3);  // mm's left side, the results of tanh and sigmoid
+    CHECK(copies.kept == 2);
+    CHECK(watch.sizes == std::vector<std::int64_t>{12, 8, 6, 6});
+    CHECK(watch.operators == std::vector<std::string>{"mm", "tanh", "exp", "sigmoid"});
+    CHECK(device::OperatorNames::current().empty());
+    const auto seen = watch.sizes.size();
+    (first.sum() + second.sum() + third.sum()).backward();
+    CHECK(watch.sizes.size() == seen);
+  }
+  const at::Tensor again = w.detach().clone().requires_grad_(true);
+  first = at::tanh(at::mm(x, again.t())), second = at::exp(again), third = at::sigmoid(again);
+  (first.sum() + second.sum() + third.sum()).backward();
+  CHECK(at::equal(again.grad(), w.grad()));
 }

@@ -226,10 +226,10 @@ TEST_CASE("phases tell what they need: forward keeps activations, backward gives
   bench.run();
   std::vector<std::string> names;
   for (const auto& row : memory.figures()) names.push_back(row.name);
-  REQUIRE(names == std::vector<std::string>{"forward", "backward", "update"});
+  REQUIRE(names == std::vector<std::string>{"forward", "backward", "prepare", "update"});
   const auto& forward = memory.figures()[0];
   const auto& backward = memory.figures()[1];
-  const auto& update = memory.figures()[2];
+  const auto& update = memory.figures()[3];
   for (const auto* row : {&forward, &backward, &update}) CHECK(row->times == 2);
   constexpr std::int64_t kGradients = 4 * (16 * 12 + 16 + 3 * 16);
   CHECK(forward.kept > 8 * 16 * 4);

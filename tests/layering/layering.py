@@ -34,6 +34,7 @@ OWNERS = [
     (r"curl/", "libcurl", r"runner/telemetry/"),
     (r"CLI/", "CLI11", r"runner/app/"),
     (r"c10/core/.*Allocator\.h|c10/cuda/|ATen/cuda/|cuda", "an allocator or CUDA header", r"runner/device/"),
+    (r"ATen/record_function\.h", "LibTorch's operator callbacks", r"runner/device/"),
     (r"torch/csrc/autograd/(engine|saved_variable_hooks|graph_task)\.h", "an autograd-engine header", r"runner/device/"),
 ]
 OWNERS = [(re.compile(header), name, re.compile(allowed)) for header, name, allowed in OWNERS]

@@ -2,6 +2,7 @@
 // Torch-free; knows no recipe and no file.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,8 @@ struct CommandLine {
   bool supervise = false;       ///< run --supervise
   bool retry = false;           ///< run --retry: try again what has just failed for good
   std::string termination_log;  ///< why --termination-log FILE
+  bool measure = false;         ///< plan --measure
+  std::int64_t updates = 3;     ///< plan --measure --updates N
   std::string help;             ///< kHelp: the text to print
 };
 

@@ -27,8 +27,13 @@ constexpr std::array kRows = {
                "  holdfast validate configs/digits.toml --data        also read every sample once\n"
                "  holdfast validate untrusted.toml --no-plugins       run no plugin's code",
                true},
-    CommandRow{Command::kPlan, "plan", "Show how an update will be computed, who chose it, and what is exact",
-               "Example:\n  holdfast plan configs/digits.toml", true},
+    CommandRow{
+        Command::kPlan, "plan", "Show how an update will be computed, who chose it, and what is exact",
+        "Examples:\n"
+        "  holdfast plan configs/digits.toml\n"
+        "  holdfast plan configs/digits.toml --measure          a few updates: bytes and time of each segment\n"
+        "  holdfast plan configs/runs/digits --measure --json   from the newest checkpoint of a run, for programs",
+        true},
     CommandRow{Command::kEval, "eval", "Evaluate a run on its eval data set",
                "Examples:\n"
                "  holdfast eval configs/runs/digits\n"
@@ -82,13 +87,11 @@ constexpr std::array kRows = {
 };
 
 constexpr std::array<std::string_view, 1> kUnbuiltCommands = {"report"};
-constexpr std::array<std::string_view, 1> kUnbuiltOptions = {"--measure"};
 
 }  // namespace
 
 std::span<const CommandRow> command_rows() { return kRows; }
 std::span<const std::string_view> unbuilt_commands() { return kUnbuiltCommands; }
-std::span<const std::string_view> unbuilt_options() { return kUnbuiltOptions; }
 
 std::string overview() {
   std::string text =

@@ -18,9 +18,8 @@ struct CommandRow {
 };
 
 std::span<const CommandRow> command_rows();
-/// Commands and options of parts that come later: refused in words.
+/// Commands of parts that come later: refused in words.
 std::span<const std::string_view> unbuilt_commands();
-std::span<const std::string_view> unbuilt_options();
 
 /// Text of `holdfast --help`: commands, examples, the table of exit codes.
 std::string overview();
