@@ -22,9 +22,10 @@ check: ## set up, build, run the tests
 	@$(SETUP)/build.sh release
 	@$(SETUP)/test.sh release
 
-check-full: check ## check, a short bench, and the sanitizers and clang-tidy on the half without LibTorch
+check-full: check ## check, a short bench, the Prometheus chain, and the sanitizers and clang-tidy on the half without LibTorch
 	@$(SETUP)/build.sh release bench_programs
 	@python3 tests/bench/run.py --short
+	@HOLDFAST_BUILD=build/release python3 -B tests/chain/chain_test.py
 	@for preset in asan tsan; do $(SETUP)/build.sh $$preset && $(SETUP)/test.sh $$preset || exit 1; done
 	@$(SETUP)/tidy.sh
 

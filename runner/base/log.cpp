@@ -4,9 +4,13 @@
 #include <fcntl.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <mutex>
 
@@ -47,11 +51,25 @@ std::string line_of(Style style, WallTime time, level::level_enum at, std::strin
   return stamp.substr(0, 19) + "Z " + shown + safe + "\n";
 }
 
+/// Negative with errno on failure. O_NONBLOCK: a FIFO in its place must not hang the start.
+File open_log(const std::string& path) {
+  return File(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644));
+}
+
 class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   DescriptorSink(int descriptor, Style style, Clock& clock) : descriptor_(descriptor), style_(style), clock_(clock) {}
-  DescriptorSink(File file, Style style, Clock& clock)
-      : file_(std::move(file)), descriptor_(file_.fd()), style_(style), clock_(clock) {}
+  /// A file of its own; when it would grow beyond `largest` bytes it becomes PATH.1 and a new one begins.
+  DescriptorSink(File file, std::string path, std::int64_t largest, Style style, Clock& clock)
+      : file_(std::move(file)),
+        descriptor_(file_.fd()),
+        style_(style),
+        clock_(clock),
+        path_(std::move(path)),
+        largest_(largest) {
+    struct stat info {};
+    if (fstat(descriptor_, &info) == 0) size_ = info.st_size;
+  }
 
   void before_line(std::function<void()> clear) {
     const std::lock_guard lock(mutex_);
@@ -68,6 +86,9 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
     if (clear_) clear_();
     const std::string line =
         line_of(style_, clock_.wall(), message.level, {message.payload.data(), message.payload.size()});
+    const auto grown = static_cast<std::int64_t>(line.size());
+    if (largest_ > 0 && size_ > 0 && size_ + grown > largest_) begin_anew();
+    size_ += grown;
     std::string_view rest = line;
     while (!rest.empty()) {
       const ssize_t written = ::write(descriptor_, rest.data(), rest.size());
@@ -78,6 +99,15 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
     }
   }
   void flush_() override {}
+  /// What cannot be moved or made anew goes on in the old file, and is not tried again before it has doubled.
+  void begin_anew() {
+    size_ = 0;
+    if (::rename(path_.c_str(), (path_ + ".1").c_str()) != 0) return;
+    File fresh = open_log(path_);
+    if (fresh.fd() < 0) return;
+    file_ = std::move(fresh);
+    descriptor_ = file_.fd();
+  }
 
   File file_;  // where the sink owns its descriptor
   int descriptor_;
@@ -85,6 +115,8 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
   Clock& clock_;
   std::function<void()> clear_;
   int failed_ = 0, untold_ = 0;
+  std::string path_;
+  std::int64_t largest_ = 0, size_ = 0;
 };
 
 level::level_enum spdlog_level(LogLevel at) {
@@ -121,6 +153,7 @@ struct RunLog::Impl {
   }
 
   void write(level::level_enum at, std::string_view text) noexcept {
+    counts[static_cast<std::size_t>(at - level::debug)].fetch_add(1, std::memory_order_relaxed);
     if (at < lowest.load()) return;
     try {
       const std::lock_guard lock(mutex);
@@ -178,6 +211,7 @@ struct RunLog::Impl {
   std::atomic<int> lowest{level::info};
   std::mutex mutex;  // keeps the order of lines the same on both sinks
   LogLimit infos{100}, warnings{10};
+  std::array<std::atomic<std::int64_t>, 4> counts{};
   std::shared_ptr<DescriptorSink> terminal, file;
   std::string path;
 };
@@ -185,22 +219,27 @@ struct RunLog::Impl {
 RunLog::RunLog(const LogOptions& options, Clock& clock) : impl_(std::make_unique<Impl>(options, clock)) {}
 RunLog::~RunLog() { impl_->tell_rest(); }
 
-bool RunLog::open_file(const std::string& path) {
-  // O_NONBLOCK: a FIFO in its place must not hang the start.
-  File opened(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644));
+bool RunLog::open_file(const std::string& path, std::int64_t largest) {
+  File opened = open_log(path);
   if (opened.fd() < 0) {
     const std::string reason = std::strerror(errno);
     warn("cannot write " + path + ": " + reason + "; the run goes on without it");
     return false;
   }
   const std::lock_guard lock(impl_->mutex);
-  impl_->file = std::make_shared<DescriptorSink>(std::move(opened), Style::kHuman, impl_->clock);
+  impl_->file = std::make_shared<DescriptorSink>(std::move(opened), path, largest, Style::kHuman, impl_->clock);
   impl_->file->set_level(level::debug);
   impl_->path = path;
   return true;
 }
 
 void RunLog::set_level(LogLevel level) { impl_->set_level(level); }
+
+std::array<std::int64_t, 4> RunLog::counts() const {
+  std::array<std::int64_t, 4> out{};
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = impl_->counts[i].load(std::memory_order_relaxed);
+  return out;
+}
 void RunLog::before_line(std::function<void()> clear) { impl_->terminal->before_line(std::move(clear)); }
 
 void RunLog::debug(std::string_view text) { impl_->write(level::debug, text); }

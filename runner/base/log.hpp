@@ -2,6 +2,8 @@
 // run.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -32,9 +34,13 @@ class RunLog final : public Log {
   explicit RunLog(const LogOptions& options = {}, Clock& clock = Clock::real());
   ~RunLog() override;
 
-  /// Appends to `path` (created 0644, links refused) from now on. False, with one warning, when it cannot be opened.
-  bool open_file(const std::string& path);
+  static constexpr std::int64_t kLargestFile = std::int64_t{16} << 20;
+  /// Appends to `path` (created 0644, links refused) from now on; before it would grow beyond `largest` bytes it is
+  /// renamed to PATH.1, replacing an older one. False, with one warning, when it cannot be opened.
+  bool open_file(const std::string& path, std::int64_t largest = kLargestFile);
   void set_level(LogLevel level);
+  /// Messages so far by level (debug, info, warn, error), those left out included. Any thread.
+  [[nodiscard]] std::array<std::int64_t, 4> counts() const;
   /// Called before each line on stderr, under the log's lock: the progress bar clears its line here. Must not log.
   void before_line(std::function<void()> clear);
 

@@ -5,6 +5,7 @@
 
 #include "base/listen_address.hpp"
 #include "base/text.hpp"
+#include "base/url.hpp"
 #include "spec/draft.hpp"
 #include "spec/parse.hpp"
 #include "spec/units.hpp"
@@ -213,6 +214,7 @@ class Rules {
 
   void metrics() {
     Checked& table = draft_.table("metrics");
+    sinks(table);
     if (!table.options.has("listen")) return;
     const auto parsed = base::parse_listen_address(table.options.string("listen"));
     if (!parsed.address)
@@ -220,6 +222,25 @@ class Rules {
             "'metrics.listen' must be an address and a port: " + base::shortened(table.toml["listen"]) + " " +
                 parsed.problem,
             R"(write for example "127.0.0.1:9464", "[::1]:9464", or ":9464" for every address)");
+  }
+
+  void sinks(const Checked& table) {
+    if (table.options.has("textfile") && !table.options.path("textfile").ends_with(".prom"))
+      fault(table, "textfile", "recipe.bad_textfile",
+            "'metrics.textfile' must end in .prom: got " + base::shortened(table.toml.at("textfile")),
+            "node_exporter reads only files of that ending; write for example textfile = "
+            "\"/var/lib/prometheus/node-exporter/holdfast_mnist.prom\"");
+    if (table.options.has("password_file") && !table.options.has("push"))
+      fault(table, "password_file", "recipe.useless",
+            "'metrics.password_file' is for 'metrics.push', which is not given",
+            "leave the key out, or give push the gateway's URL");
+    if (!table.options.has("push")) return;
+    const std::string problem = base::url_problem(table.options.string("push"));
+    if (!problem.empty())
+      fault(table, "push", "recipe.bad_url",
+            "'metrics.push' must be the URL of a gateway: " + base::shortened(table.toml.at("push")) + " " + problem,
+            problem == "has a user name" ? "write USER:PASSWORD into a file and name it in metrics.password_file"
+                                         : R"(write for example "http://gateway:9091")");
   }
 
   Draft& draft_;

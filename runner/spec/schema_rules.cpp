@@ -66,6 +66,13 @@ void checkpoint(Json& properties) {
   properties["keep_every"]["pattern"] = anchored_pattern(update_count_pattern());
 }
 
+void metrics(Json& table) {
+  Json& properties = table["properties"];
+  properties["textfile"]["allOf"] = Json::array({{{"pattern", anchored_pattern(R"(.*\.prom)")}}});
+  properties["push"]["pattern"] = anchored_pattern(R"(https?://[^/?#@ ]+(/[^?# ]*)?)");
+  table["dependencies"] = {{"password_file", {"push"}}};
+}
+
 }  // namespace
 
 void add_table_rules(Json& tables) {
@@ -75,6 +82,7 @@ void add_table_rules(Json& tables) {
   schedule(tables["schedule"]);
   memory(tables["memory"]["properties"]);
   checkpoint(tables["checkpoint"]["properties"]);
+  metrics(tables["metrics"]);
 }
 
 Json recipe_rules() {

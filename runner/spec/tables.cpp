@@ -1,4 +1,4 @@
-// The declarations. A key of a part that comes later is declared with `not_built`, so that it is refused in words.
+// The declarations: every key of the runner's own tables.
 #include "spec/tables.hpp"
 
 #include <array>
@@ -11,8 +11,6 @@ using namespace std::chrono_literals;
 
 constexpr double kManySamples = 1e9;   // a batch, an epoch count
 constexpr double kManyUpdates = 1e12;  // decades of training
-
-void later(OptionSpec& option, std::string part) { option.not_built = std::move(part); }
 
 OptionTable run_keys() {
   OptionTable t;
@@ -32,8 +30,7 @@ OptionTable run_keys() {
       .above(0)
       .doc("Longest time of one process, from its start: saves and ends with exit 75 before it is over.");
   t.duration("grace", 25s).min(1).max(86400).doc("Time from a stop signal to being killed: holdfast ends before.");
-  later(t.duration("expected_interval").above(0).doc("How often this run is started, for alerts."),
-        "the alert on runs that do not start");
+  t.duration("expected_interval").above(0).doc("How often this run is started; alerts on late runs read it.");
   return t;
 }
 
@@ -132,9 +129,13 @@ OptionTable metrics_keys() {
   t.string("listen").doc(
       "Address and port of the HTTP endpoint, for example \"127.0.0.1:9464\"; port 0: any. Default: none. A port that "
       "cannot be had is a warning, and training goes on.");
-  later(t.path("textfile").doc("File for node_exporter's textfile collector."), "the textfile export");
-  later(t.string("push").doc("URL of a push gateway."), "the push of metrics");
-  later(t.path("password_file").doc("Credentials for push."), "the push of metrics");
+  t.path("textfile")
+      .doc("File for node_exporter's textfile collector, whose name ends in .prom; one for each run. Default: none.");
+  t.string("push").doc(
+      "URL of a Pushgateway, told how the run stands at its start and end. Default: none. One that does not answer is "
+      "a "
+      "warning, and training goes on.");
+  t.path("password_file").doc("File with USER:PASSWORD for push, on its first line.");
   return t;
 }
 

@@ -31,8 +31,12 @@ constexpr std::array kMetrics = {
                "When this process began to train, Unix time."},
     MetricInfo{"holdfast_run_end_timestamp_seconds", kGauge, "seconds", "", kAtEnd,
                "When this process ended, Unix time."},
-    MetricInfo{"holdfast_run_last_success_timestamp_seconds", kGauge, "seconds", "", kAtEnd,
-               "When the target was reached, Unix time; only after success."},
+    MetricInfo{"holdfast_run_last_success_timestamp_seconds", kGauge, "seconds", "", kOnceKnown,
+               "When the target was last reached, Unix time; kept over attempts and generations."},
+    MetricInfo{"holdfast_run_attempts_total", kCounter, "", "outcome", kFromStart,
+               "Attempts that ended, by outcome; kept over attempts and generations."},
+    MetricInfo{"holdfast_run_expected_interval_seconds", kGauge, "seconds", "", kOnceKnown,
+               "How often the run is meant to be started; only where the recipe says."},
     MetricInfo{"holdfast_run_last_duration_seconds", kGauge, "seconds", "", kAtEnd,
                "Time from the start to the end of this process."},
     MetricInfo{"holdfast_run_last_exit_code", kGauge, "", "", kAtEnd, "Exit code of this process."},
@@ -104,6 +108,21 @@ constexpr std::array kMetrics = {
     // components
     MetricInfo{"holdfast_component_value", kGauge, "", "component name", kOnceKnown,
                "A figure that a plugin's component reports under a name of its own."},
+    // holdfast itself
+    MetricInfo{"holdfast_log_messages_total", kCounter, "", "level", kFromStart,
+               "Messages of this process by level, those that the log left out included."},
+    MetricInfo{"holdfast_metrics_push_failures_total", kCounter, "", "sink", kFromStart,
+               "Deliveries of metrics that failed, by sink."},
+    MetricInfo{"holdfast_metrics_last_push_timestamp_seconds", kGauge, "seconds", "sink", kOnceKnown,
+               "When metrics were last delivered, Unix time, by sink."},
+    MetricInfo{"process_cpu_seconds_total", kCounter, "seconds", "", kFromStart,
+               "User and system time of the process."},
+    MetricInfo{"process_start_time_seconds", kGauge, "seconds", "", kFromStart, "When the process began, Unix time."},
+    MetricInfo{"process_virtual_memory_bytes", kGauge, "bytes", "", kFromStart, "Virtual memory of the process."},
+    MetricInfo{"process_resident_memory_bytes", kGauge, "bytes", "", kFromStart, "Resident memory of the process."},
+    MetricInfo{"process_open_fds", kGauge, "", "", kFromStart, "Open file descriptors."},
+    MetricInfo{"process_max_fds", kGauge, "", "", kFromStart, "Limit of open file descriptors."},
+    MetricInfo{"process_threads", kGauge, "", "", kFromStart, "Threads of the process."},
 };
 
 constexpr std::array<std::string_view, 7> kStates = {"pending",   "running", "checkpointing", "stopping",
@@ -121,11 +140,19 @@ constexpr std::array<std::string_view, 5> kPlanFields = {"micro_batch_size", "ev
 constexpr std::array<std::string_view, 2> kOperations = {"save", "load"};
 constexpr std::array<std::string_view, 4> kFailures = {"create", "io", "permission", "other"};
 
+constexpr std::array<std::string_view, 4> kOutcomes = {"succeeded", "failed", "preempted", "interrupted"};
+constexpr std::array<std::string_view, 4> kLevels = {"debug", "info", "warning", "error"};
+constexpr std::array<std::string_view, 3> kSinks = {"file", "textfile", "push"};
+
 struct LabelValues {
   std::string_view metric, label;
   std::span<const std::string_view> values;
 };
 constexpr std::array kLabels = {LabelValues{"holdfast_run_state", "state", kStates},
+                                LabelValues{"holdfast_run_attempts_total", "outcome", kOutcomes},
+                                LabelValues{"holdfast_log_messages_total", "level", kLevels},
+                                LabelValues{"holdfast_metrics_push_failures_total", "sink", kSinks},
+                                LabelValues{"holdfast_metrics_last_push_timestamp_seconds", "sink", kSinks},
                                 LabelValues{"holdfast_update_duration_seconds", "phase", kPhases},
                                 LabelValues{"holdfast_stage_seconds_total", "stage", kStages},
                                 LabelValues{"holdfast_nonfinite_total", "kind", kKinds},

@@ -86,6 +86,7 @@ void LifeSigns::started(const StartFacts& facts) {
                         {"total_updates", facts.total_updates},
                         {"pid", static_cast<std::int64_t>(getpid())}};
   if (!facts.from.empty()) fields.emplace_back("from", facts.from);
+  fields.insert(fields.end(), settings_.facts.begin(), settings_.facts.end());
   event(facts.from.empty() ? "start" : "resume", fields);
   publish();
   show(true);
@@ -118,17 +119,30 @@ void LifeSigns::beat(Duration now) {
   fields.emplace_back("learning_rate", last_.learning_rate);
   if (last_.loss_scale > 0) fields.emplace_back("loss_scale", last_.loss_scale);
   if (rate_ > 0) fields.emplace_back("updates_per_second", rate_);
-  if (sums_.peak > 0) {
-    fields.emplace_back("memory_allocated", sums_.allocated);
-    fields.emplace_back("memory_peak", sums_.peak);
-    fields.emplace_back("memory_reserved", sums_.reserved);
-  }
-  fields.emplace_back("data_wait_seconds", seconds(sums_.data_wait));
+  add_memory(fields);
+  add_times(fields);
   sums_ = {};
   event("update", fields);
   publish();
   show(now < next_line_);
   if (now >= next_line_) next_line_ = now + kLineEvery;
+}
+
+void LifeSigns::add_times(EventFields& fields) const {
+  fields.emplace_back("data_wait_seconds", seconds(sums_.data));
+  fields.emplace_back("forward_seconds", seconds(sums_.forward));
+  fields.emplace_back("backward_seconds", seconds(sums_.backward));
+  fields.emplace_back("optimizer_seconds", seconds(sums_.optimizer));
+  fields.emplace_back("slowest_seconds", seconds(sums_.slowest));
+}
+
+void LifeSigns::add_memory(EventFields& fields) const {
+  if (sums_.peak > 0) {
+    fields.emplace_back("memory_allocated", sums_.allocated);
+    fields.emplace_back("memory_peak", sums_.peak);
+    fields.emplace_back("memory_reserved", sums_.reserved);
+  }
+  if (const std::int64_t resident = resident_bytes(); resident > 0) fields.emplace_back("resident_bytes", resident);
 }
 
 void LifeSigns::show(bool redraw_only) {

@@ -16,6 +16,7 @@
 #include "holdfast/hook.hpp"
 #include "telemetry/console.hpp"
 #include "telemetry/event_log.hpp"
+#include "telemetry/stage_times.hpp"
 #include "telemetry/status.hpp"
 
 namespace holdfast::telemetry {
@@ -28,6 +29,7 @@ struct LifeSignsSettings {
   std::string best_metric;  ///< score whose best value status.json tells; empty: none
   std::int64_t epochs = 0;  ///< of the recipe; 0 where the target is a number of updates
   std::string metrics_url;  ///< of the endpoint; empty: none
+  EventFields facts = {};   ///< further fields of the events start and resume: what trains, and on which machine
   Duration every = std::chrono::seconds(1);
   ConsoleMode console = ConsoleMode::kLines;
   int console_file = 2;
@@ -64,11 +66,13 @@ class LifeSigns {
     sums_.reserved = std::max(sums_.reserved, reserved);
   }
   /// The hot path: adds to sums and compares two numbers; files and lines only when `every` has passed.
-  void window(const WindowReport& report, std::int64_t samples_seen, Duration data_wait) {
+  void window(const WindowReport& report, std::int64_t samples_seen, const StageTimes& times) {
     last_ = report;
     samples_seen_ = samples_seen;
     sums_.windows += 1;
-    sums_.data_wait += data_wait;
+    sums_.data += times.data, sums_.forward += times.forward;
+    sums_.backward += times.backward, sums_.optimizer += times.optimizer;
+    sums_.slowest = std::max(sums_.slowest, times.data + times.compute);
     if (report.applied) sums_.applied += 1, sums_.loss += report.loss, sums_.grad_norm += report.grad_norm;
     if (!report.applied) dropped(report);
     if (report.now >= next_beat_) beat(report.now);
@@ -96,10 +100,12 @@ class LifeSigns {
   struct Sums {
     std::int64_t windows = 0, applied = 0;
     double loss = 0, grad_norm = 0;
-    Duration data_wait{};
+    Duration data{}, forward{}, backward{}, optimizer{}, slowest{};
     std::int64_t allocated = 0, peak = 0, reserved = 0;  ///< the highest of micro-batches
   };
   void beat(Duration now);
+  void add_times(EventFields&) const;
+  void add_memory(EventFields&) const;
   /// Updates a second since the last beat; 0 where that cannot be said yet.
   [[nodiscard]] double fresh_rate() const;
   void dropped(const WindowReport&);

@@ -95,6 +95,27 @@ Status from_json(const Json& object) {
   return at;
 }
 
+/// A new file renamed over the old one: a reader, and a killed writer, see one of the two.
+bool replace(const std::string& path, const std::string& fresh, const std::string& text) {
+  base::File file = base::open_regular(fresh, O_WRONLY | O_CREAT | O_TRUNC);
+  if (file.fd() < 0 && unlink(fresh.c_str()) == 0)  // something else had our temporary name
+    file = base::open_regular(fresh, O_WRONLY | O_CREAT | O_EXCL);
+  if (file.fd() < 0) return false;
+  if (write(file.fd(), text.data(), text.size()) == static_cast<ssize_t>(text.size()))
+    return std::rename(fresh.c_str(), path.c_str()) == 0;
+  (void)unlink(fresh.c_str());
+  return false;
+}
+
+/// For a full disk: one write over bytes that are there already, filled up with new lines, needs no room.
+bool overwrite(const std::string& path, std::string text) {
+  const base::File file = base::open_regular(path, O_WRONLY);
+  struct stat info {};
+  if (file.fd() < 0 || fstat(file.fd(), &info) != 0) return false;
+  if (const auto size = static_cast<std::size_t>(info.st_size); size > text.size()) text.resize(size, '\n');
+  return pwrite(file.fd(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
+}
+
 }  // namespace
 
 std::string to_json(const Status& at) {
@@ -156,12 +177,7 @@ bool write_status(const std::string& generation_folder, const Status& status) no
     // would slow the training loop. After a power cut the checkpoints tell the truth, not this file.
     const std::string path = generation_folder + "/status.json", fresh = generation_folder + "/.status.json.new";
     const std::string text = to_json(status);
-    base::File file = base::open_regular(fresh, O_WRONLY | O_CREAT | O_TRUNC);
-    if (file.fd() < 0 && unlink(fresh.c_str()) == 0)  // something else had our temporary name
-      file = base::open_regular(fresh, O_WRONLY | O_CREAT | O_EXCL);
-    if (file.fd() < 0) return false;
-    const bool whole = write(file.fd(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    return whole && std::rename(fresh.c_str(), path.c_str()) == 0;
+    return replace(path, fresh, text) || overwrite(path, text);
   } catch (const std::exception&) {  // out of memory for the text: the caller counts it as not written
     return false;
   }

@@ -38,7 +38,8 @@ std::optional<Status> parse_status(std::string_view text);
 /// Reads <generation>/status.json; empty when absent, unreadable, a link or no regular file, or larger than 1 MiB.
 std::optional<Status> read_status(const std::string& generation_folder);
 
-/// Replaces <generation>/status.json atomically; false when that failed (a full disk must not end training).
+/// Replaces <generation>/status.json atomically, or where there is no room for a second file writes over it, so that
+/// the end of a run on a full disk is told. False when that failed too: it must not end training.
 bool write_status(const std::string& generation_folder, const Status&) noexcept;
 
 }  // namespace holdfast::telemetry

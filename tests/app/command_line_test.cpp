@@ -115,14 +115,6 @@ TEST_CASE("a plan is measured with the number of updates that was asked for") {
         "holdfast plan: error[usage.arguments]: --updates requires --measure\n  hint: read `holdfast plan --help`");
 }
 
-TEST_CASE("parts of a later version are refused in words") {
-  for (const auto name : unbuilt_commands()) {
-    const std::string word(name);
-    CHECK(fault({word, "x"}) == "holdfast: error[usage.not_built]: `holdfast " + word +
-                                    "` is not yet built in this version\n  hint: read `holdfast --help`");
-  }
-}
-
 TEST_CASE("supervision and diagnosis have options of their own") {
   const auto run = parse_command_line({"run", "a.toml", "--supervise", "--retry"});
   CHECK(run.supervise);
@@ -149,7 +141,6 @@ TEST_CASE("every command has a help with options and an example, and the overvie
     CHECK(overview().find(row.name) != std::string::npos);
   }
   for (const auto& code : base::exit_codes()) CHECK(overview().find(code.meaning) != std::string::npos);
-  for (const auto name : unbuilt_commands()) CHECK(overview().find("\n  " + std::string(name)) == std::string::npos);
 }
 
 TEST_CASE("an empty value is refused in words for every option that takes one") {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <thread>
 #include <vector>
 
@@ -149,4 +150,36 @@ TEST_CASE("lines of many threads stay whole and the bar is cleared before each")
   CHECK(std::count(text.begin(), text.end(), '\n') == 400);
   CHECK(text.size() == 400 * (21 + 50 + 1));
   CHECK(cleared == 400);
+}
+
+TEST_CASE("a log file that grows too large becomes FILE.1, and no line is lost or cut on the way") {
+  const Captured captured;
+  FakeClock clock;
+  const std::string path = captured.path("run.log");
+  RunLog log(captured.options(), clock);
+  REQUIRE(log.open_file(path, 200));
+  for (int i = 0; i < 6; ++i) log.error("line " + std::to_string(i) + " of thirty bytes or so");
+  const auto numbers = [](const std::string& text) {
+    std::string found;
+    for (auto at = text.find("line "); at != std::string::npos; at = text.find("line ", at + 1)) found += text[at + 5];
+    return found;
+  };
+  const std::string old = test::read_text(path + ".1"), fresh = test::read_text(path);
+  CHECK(old.size() <= 200);
+  CHECK(numbers(old) + numbers(fresh) == "012345");
+  CHECK(old.ends_with("\n"));
+  for (int i = 0; i < 20; ++i) log.error("more");
+  CHECK(test::read_text(path + ".1").size() + test::read_text(path).size() <= 400);
+}
+
+TEST_CASE("a log file that cannot be moved goes on growing") {
+  const Captured captured;
+  FakeClock clock;
+  const std::string path = captured.path("run.log");
+  std::filesystem::create_directories(path + ".1/taken");
+  RunLog log(captured.options(), clock);
+  REQUIRE(log.open_file(path, 100));
+  for (int i = 0; i < 10; ++i) log.error("a line of this log");
+  const std::string text = test::read_text(path);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 10);
 }

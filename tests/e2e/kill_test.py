@@ -61,7 +61,7 @@ class Kill(Case):
         self.assertEqual(killed["digest"], whole["digest"], f"HOLDFAST_SEED={SEED}")
         self.assertEqual((self.folder / "whole/current/model.safetensors").read_bytes(),
                          (home / "current/model.safetensors").read_bytes())
-        self.assertEqual(len(set(os.listdir(self.folder / "killed")) - {"failures.json"}), 3)  # lock, current, one generation
+        self.assertEqual(len(set(os.listdir(self.folder / "killed")) - {"failures.json"}), 4)  # lock, current, outcomes.json, one generation
         resumed = [e["attempt"] for e in self.events(home) if e["event"] in ("start", "resume")]
         self.assertEqual(resumed, sorted(set(resumed)))
         left = [name for name in os.listdir(home / "current/checkpoints") if not name.startswith(("update-", "latest"))]

@@ -1,5 +1,7 @@
 """Metrics from outside: scraped while training, written at the end, listed; ports that cannot be had."""
 
+import concurrent.futures
+import pathlib
 import shutil
 import socket
 import subprocess
@@ -94,7 +96,7 @@ class Metrics(Case):
         self.assertEqual(value(families, "holdfast_memory_budget_bytes", domain="device"), 1 << 30)
         self.assertGreater(value(families, "holdfast_memory_peak_allocated_bytes", domain="device"), 40_000)
         self.assertGreater(value(families, "holdfast_memory_peak_allocated_bytes", domain="host"), 4_000)
-        self.assertEqual(set(self.catalogue()) - set(families), {"holdfast_loss_scale"})  # fp16 alone has one
+        self.assertEqual(set(self.catalogue()) - set(families), {"holdfast_loss_scale", "holdfast_run_expected_interval_seconds"})
         status = self.status(home)
         self.assertEqual(value(families, "holdfast_run_update"), 30)
         self.assertEqual(value(families, "holdfast_target_updates"), 30)
@@ -161,7 +163,7 @@ class Metrics(Case):
         families = self.check(self.prom(self.folder / "runs" / name))
         self.assertEqual(value(families, "holdfast_updates_total", run=name), 5)
 
-    def test_c97_stalled_clients_delay_neither_scrape_nor_stop(self):
+    def test_c97_stalled_clients_bursts_and_endless_headers_delay_neither_training_nor_scrape_nor_stop(self):
         recipe = self.recipe(target="updates = 100000", more=SLOW + LISTEN.format(port=0))
         process = self.start("run", recipe)
         home = self.folder / "runs/digits"
@@ -170,11 +172,28 @@ class Metrics(Case):
         stalled = [socket.create_connection(("127.0.0.1", port)) for _ in range(25)]
         for client in stalled[::2]:
             client.sendall(b"GET /metrics HTTP/1.1\r\nHo")
-        self.check(fetch(url)[1])
+        for client in stalled[1::2]:
+            client.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 50)  # and never reads
+        before = value(self.check(fetch(url)[1]), "holdfast_updates_total")
+        with concurrent.futures.ThreadPoolExecutor(50) as pool:
+            answers = list(pool.map(lambda _: fetch(url)[1], range(1000)))
+        self.assertTrue(all(text.endswith("\n") and "holdfast_updates_total" in text for text in answers))
+        self.assertIn(self.endless_header(port), (b"HTTP/1.1 431", b""))
+        self.assertLess(len(list(pathlib.Path(f"/proc/{process.pid}/fd").iterdir())), 200)
+        self.wait_for(lambda: value(exposition.read(fetch(url)[1]), "holdfast_updates_total") > before, process)
         process.send_signal(TERM)
         self.assertEqual(self.finish(process).returncode, 75)
         for client in stalled:
             client.close()
+
+    def endless_header(self, port):
+        """The beginning of the answer to a request whose header has 1 MB."""
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as client:
+            try:
+                client.sendall(b"GET /metrics HTTP/1.1\r\nX: " + b"x" * 1_000_000)
+                return client.recv(12)
+            except ConnectionError:
+                return b""  # closed before its end was sent
 
     def test_a_failed_run_tells_its_exit_code(self):
         recipe = self.recipe(target="updates = 50", more='[hook.fault]\naction = "throw"\nat = 3\n')

@@ -14,7 +14,7 @@ class Resume(Case):
         self.home = self.folder / "runs/digits"
 
     def generations(self):
-        return sorted(name for name in os.listdir(self.home) if name not in ("lock", "current", "failures.json"))
+        return sorted(name for name in os.listdir(self.home) if name not in ("lock", "current", "failures.json", "outcomes.json"))
 
     def test_C33_an_absent_or_bad_requested_checkpoint_is_66_and_touches_nothing(self):
         recipe = self.stopped_at(10)
@@ -210,7 +210,7 @@ class Resume(Case):
         os.symlink("x", self.home / ".current.tmp-1-2")
         self.holdfast("run", self.home, "--set", "hook.fault.enabled=false")
         self.assertEqual(os.listdir(self.home / "current/checkpoints").count("latest"), 1)
-        self.assertEqual(sorted(os.listdir(self.home)), sorted({"lock", "current", "failures.json", *self.generations()}))
+        self.assertEqual(sorted(os.listdir(self.home)), sorted({"lock", "current", "failures.json", "outcomes.json", *self.generations()}))
         os.unlink(self.home / "current")
         self.assertIn("nothing to do", self.holdfast("run", recipe).stdout)
         self.assertEqual(len(self.generations()), 1)

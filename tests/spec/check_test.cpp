@@ -176,18 +176,3 @@ TEST_CASE("a control character in a key does not reach the terminal") {
   CHECK(faults(kHead + "[loader]\n\"\\u001b[2J\" = 3\n").find('\x1b') == std::string::npos);
   CHECK(faults(kHead + "[loader]\n\"\\u001b[2J\" = 3\n").find("got '\\x1b[2J'") != std::string::npos);
 }
-
-TEST_CASE("keys of later parts are refused in words, never ignored") {
-  const std::vector<std::pair<std::string, std::string>> later = {{"run", "expected_interval = \"1 d\""},
-                                                                  {"metrics", "textfile = \"x\""},
-                                                                  {"metrics", "push = \"http://x\""},
-                                                                  {"metrics", "password_file = \"x\""}};
-  for (const auto& [table, line] : later) {
-    const std::string told = faults(kHead + "[" + table + "]\n" + line + "\n");
-    const std::string key = table + "." + line.substr(0, line.find(' '));
-    CHECK_MESSAGE(told.find("error[recipe.not_built]: '" + key + "' is not yet built: ") != std::string::npos, told);
-  }
-  CHECK(faults(kHead + "[metrics]\ntextfile = \"x\"\n") ==
-        "r.toml:13:1: error[recipe.not_built]: 'metrics.textfile' is not yet built: the textfile export comes later\n"
-        "  textfile = \"x\"\n  ^\n  hint: leave the key out");
-}

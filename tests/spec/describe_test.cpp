@@ -104,8 +104,7 @@ TEST_CASE("the schema is JSON, closed, the same each time, and knows every table
   CHECK(tables["optimizer"]["properties"]["betas"]["default"] == json::parse("[0.9, 0.999]"));
   CHECK(tables["optimizer"]["properties"]["lr"]["exclusiveMinimum"] == 0.0);
   CHECK(tables["run"]["properties"]["grace"]["default"] == "25 s");
-  CHECK(tables["metrics"]["properties"]["push"] ==
-        json::parse(R"({"description": "URL of a push gateway. Not yet built.", "not": {}})"));
+  CHECK(tables["metrics"]["dependencies"] == json::parse(R"({"password_file": ["push"]})"));
   CHECK(schema["required"] == json::parse(R"(["model", "dataset", "train"])"));
 }
 

@@ -152,6 +152,25 @@ TEST_CASE("C94: an address of the endpoint that cannot be one is refused at its 
   CHECK(faults(kHead + "[metrics]\nlisten = \"[::1]:0\"\n") == "no fault");
 }
 
+TEST_CASE("sinks of metrics that cannot be are refused at their place") {
+  CHECK(faults(kHead + "[metrics]\ntextfile = \"x\"\n") ==
+        "r.toml:13:12: error[recipe.bad_textfile]: 'metrics.textfile' must end in .prom: got \"x\"\n  textfile = "
+        "\"x\"\n             ^\n  hint: node_exporter reads only files of that ending; write for example textfile = "
+        "\"/var/lib/prometheus/node-exporter/holdfast_mnist.prom\"");
+  CHECK(faults(kHead + "[metrics]\npush = \"gateway:9091\"\n") ==
+        "r.toml:13:8: error[recipe.bad_url]: 'metrics.push' must be the URL of a gateway: \"gateway:9091\" does not "
+        "begin with http:// or https://\n  push = \"gateway:9091\"\n         ^\n  hint: write for example "
+        "\"http://gateway:9091\"");
+  const std::string secret = faults(kHead + "[metrics]\npush = \"http://me:s3cret@gateway\"\n");
+  CHECK(secret.find("has a user name") != std::string::npos);
+  CHECK(secret.find("hint: write USER:PASSWORD into a file and name it in metrics.password_file") != std::string::npos);
+  CHECK(faults(kHead + "[metrics]\npassword_file = \"x\"\n") ==
+        "r.toml:13:17: error[recipe.useless]: 'metrics.password_file' is for 'metrics.push', which is not given\n  "
+        "password_file = \"x\"\n                  ^\n  hint: leave the key out, or give push the gateway's URL");
+  CHECK(faults(kHead + "[metrics]\ntextfile = \"x.prom\"\npush = \"http://g:9091\"\npassword_file = \"p\"\n") ==
+        "no fault");
+}
+
 TEST_CASE("algorithms chosen by their time are refused where equal runs must give equal bits") {
   CHECK(faults("[run]\ncudnn_benchmark = true\n" + kHead) ==
         "r.toml:2:19: error[recipe.conflict]: 'run.cudnn_benchmark' takes algorithms by their time, so equal runs may "

@@ -68,20 +68,20 @@ TEST_CASE("metrics.prom holds the last exposition when the run has ended, withou
   metrics.ended(ExitCode::kOk);
   exporter.finish();
   CHECK(read_exposition(read(folder / "metrics.prom")).only("holdfast_run_last_exit_code") == 0);
-  CHECK(read(folder / "metrics.prom") == metrics.text());
+  CHECK(read_exposition(read(folder / "metrics.prom")).only("holdfast_run_end_timestamp_seconds") ==
+        read_exposition(metrics.text()).only("holdfast_run_end_timestamp_seconds"));
   CHECK(exporter.url().empty());
   CHECK(log.lines().empty());
 }
 
-TEST_CASE("C98: metrics.prom is complete at every instant while it is written anew") {
+TEST_CASE("C98: metrics.prom is complete in each of 10,000 readings while it is written anew") {
   const TempFolder folder(holdfast::test::Where::kMemory);
   ReadableLog log(folder / "log");
   RunMetrics metrics({"r"});
   auto given = settings(folder, log, nullptr);
   given.every = std::chrono::microseconds(100);
   Exporter exporter(metrics, given);
-  int readable = 0;
-  for (int i = 0; i < 2000; ++i) {
+  for (int readable = 0; readable < 10'000;) {
     const std::string text = read(folder / "metrics.prom");
     if (text.empty() && readable == 0) continue;  // not there yet
     REQUIRE(read_exposition(text).only("holdfast_updates_total") == 0);
@@ -144,4 +144,54 @@ TEST_CASE("a metrics.prom that cannot be written is told once and ends nothing")
   exporter.finish();
   CHECK(log.lines() == "warning: metrics.prom cannot be written, training goes on: " + given.folder +
                            ": cannot read: No such file or directory (ENOENT)\n");
+}
+
+TEST_CASE("the file for node_exporter is the same exposition, readable by all, without a timestamp") {
+  const TempFolder folder;
+  ReadableLog log(folder / "log");
+  RunMetrics metrics({"r"});
+  auto given = settings(folder, log, nullptr);
+  given.textfile = folder / "holdfast_r.prom";
+  Exporter exporter(metrics, given);
+  metrics.ended(ExitCode::kOk);
+  exporter.finish();
+  const std::string text = read(folder / "holdfast_r.prom");
+  CHECK(text == read(folder / "metrics.prom"));
+  CHECK(read_exposition(text).only("holdfast_run_last_exit_code") == 0);
+  namespace fs = std::filesystem;
+  CHECK((fs::status(folder / "holdfast_r.prom").permissions() & fs::perms::all) == fs::perms(0644));
+  int files = 0;  // no temporary file is left that a collector could read
+  for (const auto& entry : fs::directory_iterator(folder.path())) files += entry.path().filename() == "log" ? 0 : 1;
+  CHECK(files == 2);
+}
+
+TEST_CASE("sinks that do not take the metrics are told once each, counted, and end nothing") {
+  const TempFolder folder;
+  ReadableLog log(folder / "log");
+  RunMetrics metrics({"r"});
+  auto given = settings(folder, log, nullptr);
+  given.every = std::chrono::microseconds(100);
+  given.textfile = "/proc/none/r.prom";
+  given.push = PushSettings{};
+  given.push->url = "http://127.0.0.1:1";
+  Exporter exporter(metrics, given);
+  while (
+      read_exposition(metrics.text())
+              .value("holdfast_metrics_push_failures_total", {{"run", "r"}, {"sink", "textfile"}}) < 3 ||
+      read_exposition(metrics.text()).value("holdfast_metrics_push_failures_total", {{"run", "r"}, {"sink", "push"}}) <
+          1)
+    std::this_thread::yield();
+  exporter.finish();
+  const auto found = read_exposition(metrics.text());
+  CHECK(found.value("holdfast_metrics_push_failures_total", {{"run", "r"}, {"sink", "push"}}) == 2);
+  CHECK(found.value("holdfast_metrics_push_failures_total", {{"run", "r"}, {"sink", "file"}}) == 0);
+  CHECK(found.value("holdfast_metrics_last_push_timestamp_seconds", {{"run", "r"}, {"sink", "file"}}) > 0);
+  const std::string lines = log.lines();
+  const auto count = [&](const std::string& part) {
+    int times = 0;
+    for (auto at = lines.find(part); at != std::string::npos; at = lines.find(part, at + 1)) ++times;
+    return times;
+  };
+  CHECK(count("warning: the file of metrics.textfile cannot be written, training goes on: /proc/none") == 1);
+  CHECK(count("warning: metrics cannot be pushed to http://127.0.0.1:1, training goes on: Failed to connect") == 1);
 }

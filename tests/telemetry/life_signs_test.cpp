@@ -70,10 +70,10 @@ TEST_CASE("update events come at most once a second and carry means since the la
   Stage stage;
   LifeSigns signs(stage.settings);
   signs.started({0, 0, 0, 100, 10, ""});
-  signs.window(window(1, 1.0, 5ms), 32, 0ns);
-  signs.window(window(2, 2.0, 300ms), 64, 0ns);
-  signs.window(window(3, 4.0, 600ms), 96, 0ns);
-  signs.window(window(4, 6.0, 1005ms), 128, 0ns);
+  signs.window(window(1, 1.0, 5ms), 32, {});
+  signs.window(window(2, 2.0, 300ms), 64, {});
+  signs.window(window(3, 4.0, 600ms), 96, {});
+  signs.window(window(4, 6.0, 1005ms), 128, {});
   const auto events = stage.events();
   REQUIRE(events.size() == 3);
   CHECK(events[0].find("\"event\":\"start\"") != std::string::npos);
@@ -86,12 +86,12 @@ TEST_CASE("an update event carries the highest memory of the micro-batches that 
   Stage stage;
   LifeSigns signs(stage.settings);
   signs.started({0, 0, 0, 100, 10, ""});
-  signs.window(window(1, 1.0, 5ms), 32, 0ns);
+  signs.window(window(1, 1.0, 5ms), 32, {});
   signs.micro_batch_memory(100, 300, 512);
-  signs.window(window(2, 2.0, 300ms), 64, 0ns);
+  signs.window(window(2, 2.0, 300ms), 64, {});
   signs.micro_batch_memory(120, 250, 512);
-  signs.window(window(3, 4.0, 1005ms), 96, 0ns);
-  signs.window(window(4, 4.0, 2010ms), 128, 0ns);
+  signs.window(window(3, 4.0, 1005ms), 96, {});
+  signs.window(window(4, 4.0, 2010ms), 128, {});
   const auto events = stage.events();
   REQUIRE(events.size() == 4);
   CHECK(events[1].find("memory_") == std::string::npos);
@@ -105,10 +105,10 @@ TEST_CASE("updates and skips of a scaled loss tell the scale, others do not spea
   signs.started({0, 0, 0, 100, 10, ""});
   WindowReport scaled = window(1, 1.0, 5ms);
   scaled.loss_scale = 65536;
-  signs.window(scaled, 32, 0ns);
+  signs.window(scaled, 32, {});
   scaled.applied = false;
-  signs.window(scaled, 64, 0ns);
-  signs.window(window(2, 1.0, 1500ms), 96, 0ns);
+  signs.window(scaled, 64, {});
+  signs.window(window(2, 1.0, 1500ms), 96, {});
   const auto events = stage.events();
   REQUIRE(events.size() == 4);
   CHECK(events[1].find("\"learning_rate\":0.001,\"loss_scale\":65536,") != std::string::npos);
@@ -123,9 +123,9 @@ TEST_CASE("the status says running at the start, where the run is at each beat, 
   signs.started({0, 0, 0, 100, 10, ""});
   CHECK(read_status(stage.folder.path())->state == "running");
   CHECK(read_status(stage.folder.path())->pid == getpid());
-  signs.window(window(1, 1.0, 5ms), 32, 0ns);
+  signs.window(window(1, 1.0, 5ms), 32, {});
   CHECK(read_status(stage.folder.path())->update == 1);
-  signs.window(window(2, 1.0, 6ms), 64, 0ns);
+  signs.window(window(2, 1.0, 6ms), 64, {});
   CHECK(read_status(stage.folder.path())->update == 1);
   signs.ended(ExitCode::kStoppedAfterSave, "SIGTERM from pid 1");
   signs.ended(ExitCode::kOk, "only the first word counts");
@@ -160,9 +160,9 @@ TEST_CASE("away from a terminal there is a line every 30 seconds") {
   Stage stage;
   LifeSigns signs(stage.settings);
   signs.started({0, 0, 0, 100, 10, ""});
-  for (int second = 1; second < 30; ++second) signs.window(window(second, 1.0, second * 1s), 32, 0ns);
+  for (int second = 1; second < 30; ++second) signs.window(window(second, 1.0, second * 1s), 32, {});
   CHECK(stage.said().empty());
-  signs.window(window(30, 0.5, 30s), 32, 0ns);
+  signs.window(window(30, 0.5, 30s), 32, {});
   CHECK(stage.said().find("update 30/100 (30 %), epoch 1, loss 0.5000, 1.00 updates/s") != std::string::npos);
 }
 
@@ -181,7 +181,7 @@ TEST_CASE("a folder that cannot be written is told once and stops nothing") {
   stage.settings.folder = "/nonexistent";
   LifeSigns signs(stage.settings);
   signs.started({0, 0, 0, 100, 10, ""});
-  signs.window(window(1, 1.0, 5ms), 32, 0ns);
+  signs.window(window(1, 1.0, 5ms), 32, {});
   signs.ended(ExitCode::kOk, "target of 1 update reached");
   const std::string said = stage.said();
   CHECK(said.find("warning: events.jsonl cannot be written (No such file or directory); training goes on, lost events "
@@ -197,7 +197,7 @@ TEST_CASE(
     LifeSigns killed(stage.settings);
     killed.started({0, 0, 0, 100, 10, ""});
     killed.evaluated({5, {{"loss", 0.5}}}, true);
-    killed.window(window(6, 1.0, 2s), 32, 0ns);
+    killed.window(window(6, 1.0, 2s), 32, {});
   }
   stage.settings.attempt = 2;
   LifeSigns signs(stage.settings);
@@ -213,6 +213,23 @@ TEST_CASE(
   CHECK(told().best_update == 0);
   CHECK(!told().best_metric);
   CHECK(told().scores == std::vector<std::pair<std::string, double>>{{"loss", 0.75}});
+}
+
+TEST_CASE("the first event tells what trains and where, update events where the time and the memory went") {
+  Stage stage;
+  stage.settings.facts = {{"version", std::string("0.1.0")}, {"memory_budget_bytes", std::int64_t{4096}}};
+  LifeSigns signs(stage.settings);
+  signs.started({0, 0, 0, 100, 10, ""});
+  signs.window(window(1, 1.0, 5ms), 32, {});
+  signs.window(window(2, 1.0, 300ms), 64, {10ms, 20ms, 40ms, 5ms, 70ms});
+  signs.window(window(3, 1.0, 1005ms), 96, {10ms, 20ms, 40ms, 5ms, 80ms});
+  const auto events = stage.events();
+  REQUIRE(events.size() == 3);
+  CHECK(events[0].ends_with(",\"version\":\"0.1.0\",\"memory_budget_bytes\":4096}"));
+  CHECK(events[2].find(",\"resident_bytes\":") != std::string::npos);
+  CHECK(
+      events[2].ends_with("\"data_wait_seconds\":0.02,\"forward_seconds\":0.04,\"backward_seconds\":0.08,"
+                          "\"optimizer_seconds\":0.01,\"slowest_seconds\":0.09}"));
 }
 
 TEST_CASE("C58: checkpoints left out are told once in words, and as one event with the next that is there") {

@@ -181,8 +181,9 @@ TEST_CASE("exactly one state is 1, from pending to the end") {
 
 TEST_CASE("a run that did everything exports every metric of the catalogue and nothing else") {
   base::FakeClock clock;
-  RunMetrics metrics({"r", [] { return MemoryReading{1, 2, 3, DomainReading{1, 1, 1, 1}, {}}; }, {}, &clock});
+  RunMetrics metrics({"r", [] { return MemoryReading{1, 2, 3, DomainReading{1, 1, 1, 1}, {}}; }, {}, &clock, 24h});
   live(metrics, clock);
+  metrics.delivered("push", true);
   metrics.ended(ExitCode::kOk);
   const auto text = read_exposition(metrics.text());
   CHECK(text.families.size() == catalogue().size());
@@ -205,6 +206,7 @@ TEST_CASE("series known in advance are there from the start, at 0; what has not 
     CAPTURE(info.name);
     CHECK(text.families.count(std::string(info.name)) == (info.appears == Appears::kFromStart ? 1 : 0));
     if (info.type != MetricType::kCounter || info.appears != Appears::kFromStart) continue;
+    if (info.name.starts_with("process_")) continue;  // this process is older than the run
     for (const auto& [labels, value] : text.families.at(std::string(info.name)).series) CHECK(value == 0);
   }
 }

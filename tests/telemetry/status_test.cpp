@@ -38,7 +38,7 @@ Status example() {
 }  // namespace
 
 TEST_CASE("a status survives the way through its file") {
-  const TempFolder folder;
+  const holdfast::test::TempFolder folder;
   REQUIRE(write_status(folder.path(), example()));
   const auto back = read_status(folder.path());
   REQUIRE(back.has_value());
@@ -100,4 +100,19 @@ TEST_CASE("a FIFO under our temporary name stops no status") {
   REQUIRE(mkfifo((folder / ".status.json.new").c_str(), 0600) == 0);
   CHECK(write_status(folder.path(), Status{}));
   CHECK(read_status(folder.path()).has_value());
+}
+
+TEST_CASE("without room for a second file the status is written over the old one") {
+  const holdfast::test::TempFolder folder;
+  Status status;
+  status.cause = std::string(300, 'x');
+  REQUIRE(write_status(folder.path(), status));
+  std::filesystem::create_directories(folder / ".status.json.new/taken");  // no new file can be made
+  status.cause = "the disk is full";
+  status.state = "failed";
+  CHECK(write_status(folder.path(), status));
+  CHECK(read_status(folder.path())->cause == "the disk is full");
+  status.cause = std::string(600, 'y');
+  CHECK(write_status(folder.path(), status));
+  CHECK(read_status(folder.path())->cause == status.cause);
 }

@@ -116,6 +116,12 @@ void declare_metrics(CLI::App& app, CommandLine& line) {
   app.add_flag("--json", line.json, "Print as JSON")->excludes(markdown);
 }
 
+void declare_report(CLI::App& app, CommandLine& line) {
+  app.add_option("RUN_DIR", line.targets, "A run home, a generation or a checkpoint")->required()->expected(1);
+  app.add_option("--output,-o", line.output, "The file to write; - for standard output. Default: RUN_DIR's report.html")
+      ->type_name("FILE");
+}
+
 /// One word out of a closed set, or a fault that lists the set.
 template <class T>
 T choose(const std::string& where, const std::string& option, const std::string& word,
@@ -211,6 +217,9 @@ CommandLine parse_options(const CommandRow& row, const std::vector<std::string>&
     case Command::kStatus:
       declare_folder_readers(other, unused, app, line);
       break;
+    case Command::kReport:
+      declare_report(app, line);
+      break;
     case Command::kCheckpoint:
       declare_checkpoint(app, line);
       break;
@@ -275,15 +284,6 @@ CommandLine version_of(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-bool wants_json_log(const std::vector<std::string>& arguments) {
-  bool json = false;
-  for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
-    if (arguments[i] == "--log-format") json = i + 1 < arguments.size() && arguments[i + 1] == "json";
-    if (arguments[i].starts_with("--log-format=")) json = arguments[i] == "--log-format=json";
-  }
-  return json;
-}
-
 CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   for (const auto& argument : arguments)  // recipes, status files and logs are UTF-8: it could not be written down
     if (base::valid_utf8(argument) != argument)
@@ -297,8 +297,6 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   if (word == "--help" || word == "-h" || (word == "help" && rest.empty())) return help;
   if (word == "help") return parse_command_line({rest.front(), "--help"});
   if (word == "--version" || word == "-V" || word == "version") return version_of(rest);
-  for (const auto& name : unbuilt_commands())
-    if (word == name) usage_fault("holdfast", "not_built", "`holdfast " + word + "` is not yet built in this version");
   std::vector<std::string> known;
   for (const auto& row : command_rows()) {
     known.emplace_back(row.name);

@@ -18,6 +18,7 @@ enum class Command {
   kInspect,
   kCheckpoint,
   kStatus,
+  kReport,
   kPlugins,
   kSchema,
   kMetrics,
@@ -34,7 +35,7 @@ struct CommandLine {
   std::vector<std::string> sets;         ///< --set a.b=v, unparsed
   std::vector<std::string> plugin_dirs;  ///< --plugin-dir
   std::string resume = "auto";           ///< auto, never or the path of a checkpoint
-  std::string output;                    ///< --output: the run home; empty: the recipe's
+  std::string output;                    ///< --output: the run home (empty: the recipe's), or the report's file
   std::string checkpoint = "final";      ///< eval: final, best or a path
   std::string check;                     ///< plugins --check FILE
   OnLocked on_locked = OnLocked::kFail;

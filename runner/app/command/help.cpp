@@ -68,6 +68,12 @@ constexpr std::array kRows = {
                "  holdfast doctor configs/digits.toml --json\n\n"
                "Exit code 69 when a check finds a fault.",
                false},
+    CommandRow{Command::kReport, "report", "Write one HTML file that shows a run: curves, attempts, memory, recipe",
+               "A run writes it by itself when it ends; after a kill, and while it trains, this command does.\n\n"
+               "Examples:\n"
+               "  holdfast report configs/runs/digits\n"
+               "  holdfast report configs/runs/digits --output digits.html",
+               false},
     CommandRow{Command::kPlugins, "plugins", "List plugins, or one plugin's options",
                "Examples:\n"
                "  holdfast plugins\n"
@@ -86,12 +92,9 @@ constexpr std::array kRows = {
                false},
 };
 
-constexpr std::array<std::string_view, 1> kUnbuiltCommands = {"report"};
-
 }  // namespace
 
 std::span<const CommandRow> command_rows() { return kRows; }
-std::span<const std::string_view> unbuilt_commands() { return kUnbuiltCommands; }
 
 std::string overview() {
   std::string text =

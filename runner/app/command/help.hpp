@@ -18,8 +18,6 @@ struct CommandRow {
 };
 
 std::span<const CommandRow> command_rows();
-/// Commands of parts that come later: refused in words.
-std::span<const std::string_view> unbuilt_commands();
 
 /// Text of `holdfast --help`: commands, examples, the table of exit codes.
 std::string overview();

@@ -16,6 +16,7 @@
 #include "app/front/doctor.hpp"
 #include "app/front/inspection.hpp"
 #include "app/front/location.hpp"
+#include "app/front/report_file.hpp"
 #include "app/front/run_table.hpp"
 #include "app/front/source.hpp"
 #include "app/front/supervision.hpp"
@@ -109,6 +110,8 @@ int dispatch(const CommandLine& line) {
       return why(line);
     case Command::kDoctor:
       return doctor(line);
+    case Command::kReport:
+      return print(report_command(line.targets.front(), line.output, HOLDFAST_VERSION)), 0;
     case Command::kMetrics:
       return print(line.json       ? telemetry::catalogue_json()
                    : line.markdown ? telemetry::catalogue_markdown()

@@ -44,7 +44,7 @@ void collect(const fs::path& folder, const fs::path& top, int depth, std::vector
     const fs::path generation = current_of(folder);
     const std::string home = folder.lexically_relative(top).string();
     if (const auto status = generation.empty() ? std::nullopt : telemetry::read_status(generation.string())) {
-      rows.push_back({home, *status, status->state == "running" && is_gone(status->pid)});
+      rows.push_back({home, *status, is_interrupted(*status)});
     } else {  // a run is there, and nothing is known of it: that is worth a row
       telemetry::Status unknown;
       unknown.state = "unreadable";
@@ -80,6 +80,8 @@ std::string scores_text(const telemetry::Status& status) {
 }
 
 }  // namespace
+
+bool is_interrupted(const telemetry::Status& status) { return status.state == "running" && is_gone(status.pid); }
 
 std::vector<RunRow> find_runs(const std::string& folder) {
   std::error_code failure;

@@ -14,6 +14,9 @@ struct RunRow {
   bool process_gone = false;  ///< the status says "running", but its process does not exist here
 };
 
+/// The status says "running", but no process of its pid exists here.
+bool is_interrupted(const telemetry::Status&);
+
 /// Run homes at or below `folder`, sorted by path; links are not followed, generations not descended into.
 /// Error 66 when `folder` cannot be read.
 std::vector<RunRow> find_runs(const std::string& folder);

@@ -5,9 +5,11 @@
 
 #include <cstdio>
 #include <new>
+#include <utility>
 
 #include "app/command/command_line.hpp"
 #include "app/command/fault.hpp"
+#include "app/front/report_file.hpp"
 #include "app/front/source.hpp"
 #include "app/worker/commands.hpp"
 #include "app/worker/crash.hpp"
@@ -93,9 +95,24 @@ int guarded(const CommandLine& line, Frame& frame) {
 void Frame::end(ExitCode code, std::string_view reason) {
   end_flight();
   if (!signs) return;
+  if (!home.empty()) {
+    const auto now = std::chrono::duration_cast<std::chrono::seconds>(base::Clock::real().wall().time_since_epoch());
+    telemetry::end_attempt(std::exchange(home, {}), outcomes, code, now.count());
+  }
   metrics->ended(code);
   signs->ended(code, reason);
   exporter->finish();
+  leave_report();
+}
+
+void Frame::leave_report() {
+  const std::string folder = std::exchange(generation, {});
+  if (folder.empty()) return;
+  try {
+    write_report(folder, folder + "/report.html", HOLDFAST_VERSION);
+  } catch (const std::exception& failure) {
+    log.warn(std::string("the report could not be written: ") + failure.what());
+  }
 }
 
 void Frame::print_error(const Error& error) {
@@ -128,7 +145,7 @@ int carry_out(const std::vector<std::string>& arguments) {
   options.color = isatty(STDERR_FILENO) != 0 && !app::environment("NO_COLOR") &&
                   app::environment("TERM").value_or("dumb") != "dumb";
   base::RunLog log(options);
-  app::Frame frame{log, watcher, app::preparing, nullptr, {}, line.json_log};
+  app::Frame frame{log, watcher, app::preparing, nullptr, {}, {}, {}, {}, line.json_log};
   return app::guarded(line, frame);
 }
 

@@ -1,6 +1,7 @@
 // Free space is asked for when an exposition is made, on the thread that makes it.
 #include "app/worker/metering.hpp"
 
+#include <ATen/Parallel.h>
 #include <sys/statvfs.h>
 
 #include "app/front/aftermath.hpp"
@@ -10,6 +11,7 @@
 #include "device/device.hpp"
 #include "device/domain_pool.hpp"
 #include "device/memory.hpp"
+#include "telemetry/machine.hpp"
 
 namespace holdfast::app {
 namespace {
@@ -45,6 +47,8 @@ std::unique_ptr<telemetry::RunMetrics> run_metrics(const spec::Recipe& recipe, c
   settings.run = recipe.run.string("name");
   settings.memory = [home] { return read_memory(home); };
   settings.warn = [&log](std::string_view sentence) { log.warn(sentence); };
+  settings.log_messages = [&log] { return log.counts(); };
+  if (recipe.run.has("expected_interval")) settings.expected_interval = recipe.run.duration("expected_interval");
   return std::make_unique<telemetry::RunMetrics>(std::move(settings));
 }
 
@@ -60,12 +64,28 @@ telemetry::RunIdentity run_identity(const spec::Recipe& recipe, const checkpoint
   return identity;
 }
 
+telemetry::EventFields start_facts(const spec::Recipe& recipe) {
+  std::string strategies;
+  for (const auto& strategy : recipe.strategies) strategies += (strategies.empty() ? "" : ", ") + strategy.plugin;
+  telemetry::EventFields facts = {{"version", std::string(HOLDFAST_VERSION)},
+                                  {"libtorch", std::string(HOLDFAST_TORCH_VERSION)},
+                                  {"device", device::select(recipe.run.string("device")).str()},
+                                  {"threads", static_cast<std::int64_t>(at::get_num_threads())},
+                                  {"strategies", strategies}};
+  const std::int64_t budget = device::pool_of(device::Domain::kDevice).reading().budget;
+  if (budget > 0) facts.emplace_back("memory_budget_bytes", budget);
+  const telemetry::EventFields machine = telemetry::machine_facts();
+  facts.insert(facts.end(), machine.begin(), machine.end());
+  return facts;
+}
+
 telemetry::ExporterSettings exporter_settings(const spec::Recipe& recipe, const checkpoint::Generation& generation,
                                               base::RunLog& log) {
   telemetry::ExporterSettings settings;
   settings.folder = generation.path;
   if (recipe.metrics.has("listen"))
     settings.listen = base::parse_listen_address(recipe.metrics.string("listen")).address;
+  if (recipe.metrics.has("textfile")) settings.textfile = recipe.metrics.path("textfile");
   settings.log = &log;
   return settings;
 }

@@ -9,6 +9,7 @@
 #include "checkpoint/home.hpp"
 #include "engine/trainer.hpp"
 #include "spec/recipe.hpp"
+#include "telemetry/life_signs.hpp"
 #include "telemetry/metrics/exporter.hpp"
 #include "telemetry/metrics/run_metrics.hpp"
 
@@ -18,6 +19,8 @@ namespace holdfast::app {
 std::unique_ptr<telemetry::RunMetrics> run_metrics(const spec::Recipe& recipe, const std::string& home,
                                                    base::RunLog& log);
 telemetry::RunIdentity run_identity(const spec::Recipe& recipe, const checkpoint::Generation& generation, int attempt);
+/// For the events start and resume: what trains, and on which machine.
+telemetry::EventFields start_facts(const spec::Recipe& recipe);
 telemetry::ExporterSettings exporter_settings(const spec::Recipe& recipe, const checkpoint::Generation& generation,
                                               base::RunLog& log);
 

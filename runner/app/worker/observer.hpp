@@ -55,9 +55,10 @@ class SignsObserver : public engine::Observer {
       signs_->micro_batch_memory(memory.allocated, memory.peak, memory.reserved);
       metrics_->micro_batch_memory(memory.allocated, memory.peak, memory.reserved);
     }
-    signs_->window(seen.report, seen.samples_seen, seen.data_wait);
-    metrics_->window(seen.report, seen.samples_seen, seen.dropped,
-                     {seen.data_wait, seen.times.forward, seen.times.backward, seen.times.update, seen.compute});
+    const telemetry::StageTimes times{seen.data_wait, seen.times.forward, seen.times.backward, seen.times.update,
+                                      seen.compute};
+    signs_->window(seen.report, seen.samples_seen, times);
+    metrics_->window(seen.report, seen.samples_seen, seen.dropped, times);
     service_.window(seen.report);
     if (!told_ && watcher_.asked() != nullptr) tell_signal();
   }

@@ -9,6 +9,7 @@
 #include "app/worker/assembly.hpp"
 #include "app/worker/best_start.hpp"
 #include "app/worker/commands.hpp"
+#include "app/worker/credentials.hpp"
 #include "app/worker/flight.hpp"
 #include "app/worker/inputs.hpp"
 #include "app/worker/metering.hpp"
@@ -56,6 +57,7 @@ class Run {
         observer_(frame.log, frame.watcher, service_) {
     frame_.watcher.set_grace(
         std::chrono::duration_cast<std::chrono::milliseconds>(assembly_.recipe().run.duration("grace")));
+    push_ = push_settings(assembly_.recipe());
     frame_.metrics = run_metrics(assembly_.recipe(), home_, frame_.log);
     assembly_.report_to(*frame_.metrics);
     metered_.attach(*frame_.metrics);
@@ -186,11 +188,16 @@ class Run {
     for (const auto& note : saver_.store().clean(fresh ? "" : from)) frame_.log.warn(note);
     remember_failures(home_, *frame_.metrics);
     frame_.metrics->identify(run_identity(assembly_.recipe(), generation_, attempt));
-    frame_.exporter = std::make_unique<telemetry::Exporter>(
-        *frame_.metrics, exporter_settings(assembly_.recipe(), generation_, frame_.log));
+    frame_.home = home_;
+    frame_.outcomes = telemetry::begin_attempt(home_, generation_.name);
+    frame_.metrics->recall(frame_.outcomes);
+    auto exported = exporter_settings(assembly_.recipe(), generation_, frame_.log);
+    exported.push = push_;
+    frame_.exporter = std::make_unique<telemetry::Exporter>(*frame_.metrics, std::move(exported));
     keep_inputs(generation_.path, inputs_);
     begin_flight(flight_settings(assembly_.recipe(), generation_, attempt), frame_.log);
     open_signs(attempt);
+    frame_.generation = generation_.path;
     frame_.log.info(assembly_.recipe().run.string("name") + ": attempt " + std::to_string(attempt) + " in " +
                     generation_.path);
     if (!start.why.empty()) frame_.log.info(start.why);
@@ -251,6 +258,7 @@ class Run {
     settings.console = telemetry::console_mode(STDERR_FILENO, line_.quiet, line_.json_log, console_term());
     settings.log = &frame_.log;
     settings.metrics_url = frame_.exporter->url();
+    settings.facts = start_facts(assembly_.recipe());
     frame_.signs = std::make_unique<telemetry::LifeSigns>(std::move(settings));
   }
 
@@ -278,6 +286,7 @@ class Run {
   Source source_;
   Assembly assembly_;
   std::string home_, inputs_;
+  std::optional<telemetry::PushSettings> push_;
   StoreSaver saver_;
   MeteredSaver metered_{saver_};
   Service service_;

@@ -35,11 +35,12 @@ std::int64_t checkpoints_in(const std::string& folder) {
 }
 
 std::string files_text(const std::string& folder) {
-  constexpr std::array<std::pair<const char*, const char*>, 5> kFiles = {{{"weights", "model.safetensors"},
+  constexpr std::array<std::pair<const char*, const char*>, 6> kFiles = {{{"weights", "model.safetensors"},
                                                                           {"best weights", "best.safetensors"},
                                                                           {"recipe", "recipe.toml"},
                                                                           {"log", "run.log"},
-                                                                          {"events", "events.jsonl"}}};
+                                                                          {"events", "events.jsonl"},
+                                                                          {"report", "report.html"}}};
   std::string text;
   for (const auto& [name, file] : kFiles)
     if (access((folder + "/" + file).c_str(), F_OK) == 0) text += row(name, file);

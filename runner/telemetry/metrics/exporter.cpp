@@ -18,6 +18,7 @@ constexpr Duration kSecondWriting = std::chrono::seconds(1);
 
 Exporter::Exporter(RunMetrics& metrics, ExporterSettings settings) : metrics_(metrics), settings_(std::move(settings)) {
   if (settings_.listen) listen();
+  if (settings_.push) start_pushing();
   const base::SignalsBlocked quiet;
   try {
     writer_ = std::thread([this] { write_now_and_then(); });
@@ -29,6 +30,7 @@ Exporter::Exporter(RunMetrics& metrics, ExporterSettings settings) : metrics_(me
 
 Exporter::~Exporter() {
   endpoint_.reset();
+  pusher_.reset();
   end_thread();
 }
 
@@ -49,27 +51,52 @@ void Exporter::write_now_and_then() {
   // The second time soon, so that the file of a run that is killed early tells that it ran.
   Duration wait = std::min<Duration>(settings_.every, kSecondWriting);
   std::unique_lock lock(mutex_);
-  while (!ending_) {
+  for (int writings = 1; !ending_; ++writings) {
     lock.unlock();
     write();
+    // Not the first time: the run is pending then, and the gateway would say so until the end.
+    if (pusher_ && writings == 2) pusher_->offer(metrics_.text(Extent::kOutcome));
     lock.lock();
     wake_.wait_for(lock, std::exchange(wait, settings_.every), [this] { return ending_; });
   }
 }
 
 void Exporter::write() {
+  const std::string text = metrics_.text();
+  write_file("file", settings_.folder + "/metrics.prom", text);
+  if (!settings_.textfile.empty()) write_file("textfile", settings_.textfile, text);
+}
+
+void Exporter::write_file(const char* sink, const std::string& path, const std::string& text) {
   try {
-    base::write_file_atomic(settings_.folder + "/metrics.prom", metrics_.text());
+    base::write_file_atomic(path, text);
+    metrics_.delivered(sink, true);
   } catch (const Error& failure) {
-    tell(failure.where() + ": " + failure.message());
+    tell(sink, failure.where() + ": " + failure.message());
   } catch (const std::exception& failure) {
-    tell(failure.what());
+    tell(sink, failure.what());
   }
 }
 
-void Exporter::tell(const std::string& why) {
-  if (!told_) settings_.log->warn("metrics.prom cannot be written, training goes on: " + why);
-  told_ = true;
+void Exporter::tell(const char* sink, const std::string& why) {
+  metrics_.delivered(sink, false);
+  const std::lock_guard lock(telling_);
+  if (!told_.insert(sink).second) return;
+  const std::string what = sink == std::string_view("file") ? "metrics.prom cannot be written"
+                           : sink == std::string_view("textfile")
+                               ? "the file of metrics.textfile cannot be written"
+                               : "metrics cannot be pushed to " + settings_.push->url;
+  settings_.log->warn(what + ", training goes on: " + why);
+}
+
+void Exporter::start_pushing() {
+  pusher_ = std::make_unique<Pusher>([this](const std::string& text) { return push(*settings_.push, text); },
+                                     [this](const std::string& problem) {
+                                       if (problem.empty())
+                                         metrics_.delivered("push", true);
+                                       else
+                                         tell("push", problem);
+                                     });
 }
 
 void Exporter::end_thread() {
@@ -83,7 +110,9 @@ void Exporter::end_thread() {
 
 void Exporter::finish() {
   end_thread();
+  if (pusher_) pusher_->offer(metrics_.text(Extent::kOutcome));
   write();
+  if (pusher_) pusher_->finish();
 }
 
 }  // namespace holdfast::telemetry

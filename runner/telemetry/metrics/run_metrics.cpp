@@ -3,6 +3,7 @@
 
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include "telemetry/catalogue.hpp"
 #include "telemetry/metrics/component_gauges.hpp"
 #include "telemetry/metrics/family.hpp"
+#include "telemetry/metrics/process_metrics.hpp"
 
 namespace holdfast::telemetry {
 namespace {
@@ -39,6 +41,8 @@ struct RunMetrics::Impl {
         families(registry, settings.run),
         components(families, kMostComponentSeries, settings.warn) {
     start_timestamp.Set(unix_now());
+    if (settings.expected_interval > Duration{})
+      families.gauge("holdfast_run_expected_interval_seconds").Set(seconds(settings.expected_interval));
   }
 
   [[nodiscard]] double unix_now() const {
@@ -50,6 +54,7 @@ struct RunMetrics::Impl {
   /// The state while training goes on: a stop that was asked for shows until the end.
   void resume() { enter(stop_asked ? kStopping : kRunning); }
   void sample();
+  void sample_log();
   void sample(std::string_view domain, const std::optional<DomainReading>& reading);
 
   // Literals, so that the state is one pointer that any thread can read.
@@ -61,6 +66,7 @@ struct RunMetrics::Impl {
   prometheus::Registry registry;
   Families families;
   ComponentGauges components;
+  ProcessMetrics process{families};
   std::mutex making;  ///< one text at a time; never taken while training
   std::atomic<const char*> state{kPending.data()};
   bool stop_asked = false, over = false;
@@ -94,6 +100,13 @@ struct RunMetrics::Impl {
       families.counters("holdfast_strategy_changes_total", "to");
   prometheus::Histogram& save_duration = families.histogram("holdfast_checkpoint_duration_seconds", {{"op", "save"}});
   prometheus::Histogram& load_duration = families.histogram("holdfast_checkpoint_duration_seconds", {{"op", "load"}});
+  std::map<std::string, prometheus::Counter*, std::less<>> attempts =
+      families.counters("holdfast_run_attempts_total", "outcome");
+  std::map<std::string, prometheus::Counter*, std::less<>> messages =
+      families.counters("holdfast_log_messages_total", "level");
+  std::map<std::string, prometheus::Counter*, std::less<>> push_failures =
+      families.counters("holdfast_metrics_push_failures_total", "sink");
+  std::array<std::int64_t, 4> messages_told{};
   std::map<std::string, prometheus::Counter*, std::less<>> save_failures =
       families.counters("holdfast_checkpoint_failures_total", "reason");
   prometheus::Counter& missed = families.counter("holdfast_checkpoint_missed_total");
@@ -130,6 +143,22 @@ void RunMetrics::remember(const std::map<std::string, std::int64_t>& failures,
   };
   put("holdfast_run_failures_total", failures);
   put("holdfast_supervisor_restarts_total", restarts);
+}
+
+void RunMetrics::recall(const Outcomes& outcomes) {
+  for (const auto& [name, count] : outcomes.attempts)
+    if (const auto found = impl_->attempts.find(name); found != impl_->attempts.end())
+      found->second->Increment(static_cast<double>(count));
+  if (outcomes.last_success > 0)
+    impl_->families.gauge("holdfast_run_last_success_timestamp_seconds")
+        .Set(static_cast<double>(outcomes.last_success));
+}
+
+void RunMetrics::delivered(std::string_view sink, bool well) {
+  if (well)
+    impl_->families.gauge("holdfast_metrics_last_push_timestamp_seconds", {{"sink", sink}}).Set(impl_->unix_now());
+  else if (const auto found = impl_->push_failures.find(sink); found != impl_->push_failures.end())
+    found->second->Increment();
 }
 
 void RunMetrics::started(const StartPosition& at) {
@@ -243,6 +272,9 @@ void RunMetrics::ended(ExitCode code) {
   to.families.gauge("holdfast_run_last_duration_seconds").Set(seconds(to.clock.monotonic() - to.began));
   to.families.gauge("holdfast_run_last_exit_code").Set(static_cast<double>(code));
   if (code == ExitCode::kOk) to.families.gauge("holdfast_run_last_success_timestamp_seconds").Set(to.unix_now());
+  Outcomes own;
+  own.count(code, 0);
+  recall(own);
 }
 
 Metrics& RunMetrics::component(const std::string& table) { return impl_->components.of(table); }
@@ -250,6 +282,8 @@ Metrics& RunMetrics::component(const std::string& table) { return impl_->compone
 void RunMetrics::Impl::sample() {
   const std::string_view now = state.load();
   for (const auto& [name, gauge] : states) gauge->Set(name == now ? 1 : 0);
+  process.sample();
+  sample_log();
   if (!settings.memory) return;
   const MemoryReading reading = settings.memory();
   const std::array<std::pair<const char*, std::optional<std::int64_t>>, 3> figures = {
@@ -273,10 +307,24 @@ void RunMetrics::Impl::sample(std::string_view domain, const std::optional<Domai
   if (reading->budget > 0) set("holdfast_memory_budget_bytes", reading->budget);
 }
 
-std::string RunMetrics::text() {
+void RunMetrics::Impl::sample_log() {
+  if (!settings.log_messages) return;
+  constexpr std::array<std::string_view, 4> kLevels = {"debug", "info", "warning", "error"};
+  const auto now = settings.log_messages();
+  for (std::size_t i = 0; i < now.size(); ++i)
+    messages.find(kLevels[i])->second->Increment(static_cast<double>(now[i] - messages_told[i]));
+  messages_told = now;
+}
+
+std::string RunMetrics::text(Extent extent) {
   const std::lock_guard lock(impl_->making);
   impl_->sample();
-  return prometheus::TextSerializer().Serialize(impl_->registry.Collect());
+  auto families = impl_->registry.Collect();
+  if (extent == Extent::kOutcome)
+    std::erase_if(families, [](const auto& family) {
+      return !family.name.starts_with("holdfast_run_") && family.name != "holdfast_build_info";
+    });
+  return prometheus::TextSerializer().Serialize(families);
 }
 
 }  // namespace holdfast::telemetry

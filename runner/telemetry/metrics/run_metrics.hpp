@@ -2,6 +2,7 @@
 // knows neither who serves the text nor where it is written. Owner of prometheus-cpp, which no header shows.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -15,6 +16,8 @@
 #include "base/clock.hpp"
 #include "holdfast/component.hpp"
 #include "holdfast/hook.hpp"
+#include "telemetry/outcomes.hpp"
+#include "telemetry/stage_times.hpp"
 
 namespace holdfast::telemetry {
 
@@ -35,7 +38,13 @@ struct RunMetricsSettings {
   std::function<MemoryReading()> memory = {};       ///< read for each exposition, on that thread; may be empty
   std::function<void(std::string_view)> warn = {};  ///< any thread; may be empty
   const base::Clock* clock = nullptr;               ///< null: the machine's
+  Duration expected_interval{};                     ///< between two starts of the run; zero: not told
+  /// Messages so far by level (debug, info, warning, error), asked as `memory`; may be empty.
+  std::function<std::array<std::int64_t, 4>()> log_messages = {};
 };
+
+/// What an exposition holds: everything, or what a batch job leaves behind (holdfast_run_... and holdfast_build_info).
+enum class Extent { kAll, kOutcome };
 
 struct RunIdentity {
   std::string run_id;      ///< the generation's name
@@ -47,11 +56,6 @@ struct RunIdentity {
 
 struct StartPosition {
   std::int64_t update = 0, epoch = 0, samples_seen = 0, target_updates = 0;
-};
-
-/// Time of the stages of one window.
-struct StageTimes {
-  Duration data{}, forward{}, backward{}, optimizer{}, compute{};  ///< compute: all but data
 };
 
 /// A series bound of plugins' gauges: further names are dropped, and told once.
@@ -71,6 +75,8 @@ class RunMetrics {
   /// What the run home remembers of earlier attempts: each cause with its count. Once.
   void remember(const std::map<std::string, std::int64_t>& failures,
                 const std::map<std::string, std::int64_t>& restarts);
+  /// Before the end: what earlier attempts came to. ended() adds this one.
+  void recall(const Outcomes& outcomes);
   void started(const StartPosition& at);
   /// `dropped`: why it was not applied, one of the catalogue's reasons. Under a microsecond.
   void window(const WindowReport& report, std::int64_t samples_seen, std::string_view dropped, const StageTimes& times);
@@ -99,8 +105,11 @@ class RunMetrics {
   /// as names: they are made valid UTF-8 and cut at 200 bytes.
   Metrics& component(const std::string& table);
 
+  /// Any thread: metrics were given to a sink of the catalogue, or not.
+  void delivered(std::string_view sink, bool well);
+
   /// The exposition, text format 0.0.4.
-  [[nodiscard]] std::string text();
+  [[nodiscard]] std::string text(Extent extent = Extent::kAll);
 
  private:
   struct Impl;
