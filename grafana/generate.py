@@ -245,8 +245,9 @@ def run():
     board.add("timeseries", "Size and room", "Bytes of the last checkpoint, and free bytes of its file system.",
               [(f"holdfast_checkpoint_size_bytes{{{RUN}}}", "checkpoint"), (f"holdfast_checkpoint_filesystem_free_bytes{{{RUN}}}", "free")],
               unit="bytes", defaults=LINE | {"min": 0})
-    board.add("timeseries", "Failures", "Checkpoints that could not be written.",
-              [(f"sum by (reason) (increase(holdfast_checkpoint_failures_total{{{RUN}}}{rate}))", "{{reason}}")], defaults=LINE)
+    board.add("timeseries", "Failures", "Checkpoints that could not be written, and those left out because one was still being written.",
+              [(f"sum by (reason) (increase(holdfast_checkpoint_failures_total{{{RUN}}}{rate}))", "{{reason}}"),
+               (f"increase(holdfast_checkpoint_missed_total{{{RUN}}}{rate})", "left out")], defaults=LINE)
     board.row("Process")
     board.add("timeseries", "CPU", "Cores in use.", [(f"rate(process_cpu_seconds_total{{{RUN}}}{rate})", "cores")], unit="none", w=6, defaults=LINE)
     board.add("timeseries", "Descriptors and threads", "Open descriptors, their limit, threads.",

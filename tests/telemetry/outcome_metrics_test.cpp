@@ -55,3 +55,12 @@ TEST_CASE("messages of the log are counted by level") {
   CHECK(level("warning") == 5);
   CHECK(level("error") == 0);
 }
+
+TEST_CASE("failures and restarts of the home go on from what it remembers, by cause") {
+  RunMetrics metrics({"digits"});
+  metrics.remember({{"crash", 2}, {"host_oom", 0}}, {{"crash", 1}});
+  const std::string text = metrics.text();
+  CHECK(text.find("holdfast_run_failures_total{cause=\"crash\",run=\"digits\"} 2\n") != std::string::npos);
+  CHECK(text.find("holdfast_run_failures_total{cause=\"host_oom\",run=\"digits\"} 0\n") != std::string::npos);
+  CHECK(text.find("holdfast_supervisor_restarts_total{cause=\"crash\",run=\"digits\"} 1\n") != std::string::npos);
+}

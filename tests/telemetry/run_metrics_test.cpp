@@ -321,15 +321,6 @@ TEST_CASE("texts are made while windows end and components report, on many threa
   CHECK(read_exposition(metrics.text()).only("holdfast_updates_total") == 3000);
 }
 
-TEST_CASE("failures and restarts of the home go on from what it remembers, by cause") {
-  RunMetrics metrics({"digits"});
-  metrics.remember({{"crash", 2}, {"host_oom", 0}}, {{"crash", 1}});
-  const std::string text = metrics.text();
-  CHECK(text.find("holdfast_run_failures_total{cause=\"crash\",run=\"digits\"} 2\n") != std::string::npos);
-  CHECK(text.find("holdfast_run_failures_total{cause=\"host_oom\",run=\"digits\"} 0\n") != std::string::npos);
-  CHECK(text.find("holdfast_supervisor_restarts_total{cause=\"crash\",run=\"digits\"} 1\n") != std::string::npos);
-}
-
 TEST_CASE("a save behind the loop costs the loop its copy; its duration is the writer's") {
   base::FakeClock clock(base::WallTime{1000s});
   RunMetrics metrics({"r", {}, {}, &clock});
