@@ -39,7 +39,7 @@ class Readme(Case):
             words = [str(known.get(word, word)) for word in row.split()]
             if words[0] == "run":
                 words += ["--output", str(self.folder / "other"), "--set", "train.epochs=2"]
-            self.holdfast(*words)
+            self.holdfast(*words, code=66 if words[0] == "checkpoint" else 0)  # no process works there to be asked
 
     def test_its_links_lead_somewhere(self):
         for target in re.findall(r"\]\(([^)#]+)\)", README):
