@@ -248,9 +248,12 @@ class Memory(Case):
 
     def test_a_budget_without_room_for_the_moments_moves_them_to_the_host_where_the_ladder_or_the_recipe_may(self):
         recipe = self.recipe(hidden=256, target="updates = 2", more='[strategy.optimizer_offload]\nenabled = false\n')
-        done = self.holdfast("run", recipe, *self.budget(215), *ONLY_SAVE, "--set", "train.batch_size=8", code=78)
-        self.assertRegex(done.stderr, re.escape(f"{recipe}: error[memory.budget]: the optimizer's state does not fit beside the "
-                                                "weights: ") + SENTENCE + r"215\.0 KiB\n  hint: raise memory\.device_budget, keep ")
+        for command in ("run", "plan"):
+            with self.subTest(command):
+                done = self.holdfast(command, recipe, *self.budget(215), *ONLY_SAVE, "--set", "train.batch_size=8", code=78)
+                self.assertRegex(done.stderr, re.escape(f"{recipe}: error[memory.budget]: the optimizer's state does not fit beside "
+                                                        "the weights: ") + SENTENCE +
+                                 r"215\.0 KiB\n  hint: raise memory\.device_budget, keep ")
         self.assertFalse((self.folder / "runs").exists())
         self.holdfast("run", recipe, *self.budget(215), "--set", "strategy.optimizer_offload.enabled=true",
                       "--set", "train.batch_size=8", "--output", self.folder / "chosen")

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -18,6 +17,7 @@
 #include "holdfast/component.hpp"
 #include "holdfast/error.hpp"
 #include "host/host.hpp"
+#include "temp_folder.hpp"
 
 namespace holdfast::testing {
 
@@ -35,14 +35,7 @@ inline std::vector<std::byte> bytes_of(const std::string& path) {
 /// A fresh folder, readable by everybody so that tests may drop privileges.
 class PluginFolder {
  public:
-  PluginFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "holdfast-host-XXXXXX").string();
-    path_ = std::filesystem::canonical(::mkdtemp(pattern.data())).string();
-    ::chmod(path_.c_str(), 0755);
-  }
-  ~PluginFolder() { std::filesystem::remove_all(path_); }
-  PluginFolder(const PluginFolder&) = delete;
-  PluginFolder& operator=(const PluginFolder&) = delete;
+  PluginFolder() { ::chmod(path_.c_str(), 0755); }
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/libholdfast_" + name + ".so"; }
@@ -61,7 +54,8 @@ class PluginFolder {
   }
 
  private:
-  std::string path_;
+  test::TempFolder folder_;
+  std::string path_ = std::filesystem::canonical(folder_.path()).string();
 };
 
 /// The fixture with the stamp of its note changed by `edit(PluginStamp&)`.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -10,6 +9,7 @@
 #include <string>
 
 #include "spec/recipe.hpp"
+#include "temp_folder.hpp"
 
 namespace holdfast::spec::testing {
 
@@ -67,18 +67,6 @@ class FakeCatalog : public Catalog {
 /// A fresh folder, removed at the end of the scope.
 class Folder {
  public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "holdfast-spec-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path_ = std::filesystem::canonical(name).string();
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string write(const std::string& name, const std::string& text) const {
     std::filesystem::create_directories(std::filesystem::path(path_ + "/" + name).parent_path());
@@ -87,7 +75,8 @@ class Folder {
   }
 
  private:
-  std::string path_;
+  test::TempFolder folder_;
+  std::string path_ = std::filesystem::canonical(folder_.path()).string();
 };
 
 /// Lines 1 to 11; what a test adds begins at line 12.

@@ -169,6 +169,19 @@ void Assembly::require_room() const {
               "raise memory.device_budget or make the model smaller");
 }
 
+base::StateView Assembly::first_state(engine::Trainer& trainer) const {
+  try {
+    return trainer.state();
+  } catch (const std::exception& failure) {
+    std::string text;
+    if (!device::is_device_out_of_memory(failure, text)) throw;
+    throw Error(ExitCode::kBadRecipe, "memory.budget", recipe_.path,
+                "the optimizer's state does not fit beside the weights: " + text,
+                "raise memory.device_budget, keep the moments on the host with [strategy.optimizer_offload], or make "
+                "the model smaller");
+  }
+}
+
 engine::TrainerParts Assembly::parts() const {
   engine::TrainerParts parts;
   parts.settings = train_settings(recipe_);

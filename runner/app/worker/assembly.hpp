@@ -36,6 +36,9 @@ class Assembly {
   /// After build(), where the model is to be trained: Error 78 when the device budget is smaller than its weights and
   /// one gradient.
   void require_room() const;
+  /// The whole state, for the first time; a view as Trainer::state() gives it. Error 78 when the device budget has no
+  /// room for the optimizer's part of it and the ladder may not move that to the host.
+  [[nodiscard]] base::StateView first_state(engine::Trainer& trainer) const;
   /// Only the data sets.
   void build_data();
 

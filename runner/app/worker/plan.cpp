@@ -89,13 +89,13 @@ Json ladder_json(const std::vector<LadderRow>& rows) {
 }
 
 /// Moments are made for it, which a narrow budget may refuse: then nothing is known of their size.
-PlanRow checkpoint_row(const spec::Recipe& recipe, engine::Trainer& trainer) {
+PlanRow checkpoint_row(const Assembly& assembly, engine::Trainer& trainer) {
   std::int64_t bytes = 0;
   try {
-    bytes = bytes_of(trainer.state());
+    bytes = bytes_of(assembly.first_state(trainer));
   } catch (const std::bad_alloc&) {
   }
-  const SavingRow row = saving_row(saving_way(recipe.checkpoint.boolean("async"), bytes, host_room()));
+  const SavingRow row = saving_row(saving_way(assembly.recipe().checkpoint.boolean("async"), bytes, host_room()));
   return {"checkpoints", row.value, row.owner};
 }
 
@@ -161,7 +161,7 @@ int plan_command(const CommandLine& line, Frame& frame) {
   told.rows = plan_rows(plan, parts.settings.batch_size);
   told.ladder = ladder_rows(parts, plan);
   if (!told.measured || !told.measured->shortage)
-    told.rows.push_back(checkpoint_row(assembly.recipe(), trainer));  // last: it may move the moments
+    told.rows.push_back(checkpoint_row(assembly, trainer));  // last: it may move the moments
   const device::MachineArithmetic machine(device::select(assembly.recipe().run.string("device")));
   told.slow = engine::slow_arithmetic(plan, machine);
   print(line.json ? plan_json(told, plan) : plan_text(told, plan));

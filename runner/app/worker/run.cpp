@@ -26,7 +26,6 @@
 #include "base/io_error.hpp"
 #include "data/prefetch.hpp"
 #include "device/domain_pool.hpp"
-#include "device/out_of_memory.hpp"
 #include "host/process_end.hpp"
 
 namespace holdfast::app {
@@ -76,7 +75,7 @@ class Run {
     }
     if (access((home_ + "/lock").c_str(), F_OK) == 0 && !enter()) return 0;
     if (!trainer_) build_trainer();
-    choose_saving(first_state());
+    choose_saving(assembly_.first_state(*trainer_));
     if (!owned_ && !enter()) return 0;
     const auto current = owned_->current();
     const bool raised =
@@ -137,20 +136,6 @@ class Run {
   /// The trainer's word on a checkpoint whose checksums are right.
   checkpoint::Store::Accept accept() {
     return [this](const checkpoint::Loaded& read) { trainer_->check(read.state, read.path + "/state.json"); };
-  }
-
-  /// The whole state, for the first time: the optimizer's part of it may be what the budget has no room for.
-  base::StateView first_state() {
-    try {
-      return trainer_->state();
-    } catch (const std::exception& failure) {
-      std::string text;
-      if (!device::is_device_out_of_memory(failure, text)) throw;
-      throw Error(ExitCode::kBadRecipe, "memory.budget", assembly_.recipe().path,
-                  "the optimizer's state does not fit beside the weights: " + text,
-                  "raise memory.device_budget, keep the moments on the host with [strategy.optimizer_offload], or make "
-                  "the model smaller");
-    }
   }
 
   void choose_saving(const base::StateView& state) {
