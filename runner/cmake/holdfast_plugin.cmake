@@ -10,8 +10,8 @@ function(holdfast_add_plugin name)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME holdfast_${name} PREFIX lib CXX_VISIBILITY_PRESET hidden
                                              VISIBILITY_INLINES_HIDDEN ON CXX_EXTENSIONS OFF)
   target_link_libraries(${target} PRIVATE holdfast::sdk holdfast_torch ${arg_LINK})
-  if(TARGET holdfast_torch_pch)  # in the tree: shares the runner's precompiled header and output folder
-    target_precompile_headers(${target} REUSE_FROM holdfast_torch_pch)
+  if(HOLDFAST_PRECOMPILED)  # in the tree: shares the runner's precompiled header and output folder
+    target_precompile_headers(${target} REUSE_FROM holdfast_${HOLDFAST_PRECOMPILED}_pch)
     target_compile_options(${target} PRIVATE ${HOLDFAST_WARNINGS})
     set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${HOLDFAST_PLUGIN_OUTPUT_DIRECTORY})
   endif()

@@ -1,9 +1,9 @@
 // The data pointer is its own context, as raw_allocate demands; the block's header says where it came from.
 #include "device/allocator.hpp"
 
+#include <ATen/ATen.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
-#include <torch/torch.h>
 
 #include "device/domain_pool.hpp"
 

@@ -1,8 +1,9 @@
 // Asks LibTorch which instructions the processor has, and tries the rest.
 #include "device/arithmetic.hpp"
 
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/cpu/Utils.h>
-#include <torch/torch.h>
 
 #include <string>
 

@@ -1,8 +1,10 @@
 // Device selection. A CPU build says what is missing instead of computing elsewhere.
 #include "device/device.hpp"
 
+#include <ATen/ATen.h>
 #include <c10/core/AllocatorConfig.h>
-#include <torch/torch.h>
+#include <torch/cuda.h>
+#include <torch/version.h>
 
 #include "holdfast/error.hpp"
 
@@ -16,8 +18,8 @@ namespace {
 
 at::Device select_cuda(const std::string& name) {
   if (!torch::cuda::is_available())
-    unavailable(name, torch::hasCUDA() ? "cannot be used: no driver or no GPU answers"
-                                       : "was asked for, but this build of LibTorch (" TORCH_VERSION ") has no CUDA");
+    unavailable(name, at::hasCUDA() ? "cannot be used: no driver or no GPU answers"
+                                    : "was asked for, but this build of LibTorch (" TORCH_VERSION ") has no CUDA");
   const std::string number = name == "cuda" ? "0" : name.substr(5);
   const bool digits = !number.empty() && number.size() <= 3 && number.find_first_not_of("0123456789") == number.npos;
   const int index = digits ? std::stoi(number) : -1;
@@ -30,7 +32,7 @@ at::Device select_cuda(const std::string& name) {
 
 at::Device select(const std::string& name) {
   if (name == "cpu") return at::kCPU;
-  if (name == "auto") return torch::hasCUDA() && torch::cuda::is_available() ? select_cuda("cuda") : at::kCPU;
+  if (name == "auto") return at::hasCUDA() && torch::cuda::is_available() ? select_cuda("cuda") : at::kCPU;
   if (name == "cuda" || name.starts_with("cuda:")) return select_cuda(name);
   throw Error(ExitCode::kBadRecipe, "device.unknown", "run.device",
               "got '" + name + "'; a device is \"auto\", \"cpu\", \"cuda\" or \"cuda:N\"");

@@ -1,7 +1,8 @@
 // On the CPU a copy out and a copy back, both at once: there is nothing to overlap them with.
 #include "device/host_copy.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include "device/domain.hpp"
 

@@ -1,7 +1,7 @@
 // Classification of allocator failures.
 #include "device/out_of_memory.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include "device/pool.hpp"
 

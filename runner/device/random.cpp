@@ -1,7 +1,8 @@
 // Seeding of the default generators.
 #include "device/random.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <torch/cuda.h>
 
 #include "base/splitmix.hpp"
 
@@ -16,7 +17,7 @@ void seed_generators(std::uint64_t seed, std::int64_t update, std::int64_t first
     const std::lock_guard lock(generator.mutex());
     generator.set_current_seed(key);
   }
-  if (torch::hasCUDA() && torch::cuda::is_available()) torch::cuda::manual_seed_all(key);
+  if (at::hasCUDA() && torch::cuda::is_available()) torch::cuda::manual_seed_all(key);
 }
 
 }  // namespace holdfast::device

@@ -1,7 +1,7 @@
 // Through at::Generator, under its lock.
 #include "device/random_state.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include "device/domain.hpp"
 

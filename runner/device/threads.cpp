@@ -1,9 +1,10 @@
 // Thread counts of LibTorch's OpenMP backend.
 #include "device/threads.hpp"
 
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <omp.h>
 #include <sched.h>
-#include <torch/torch.h>
 
 #include <fstream>
 #include <set>

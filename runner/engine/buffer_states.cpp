@@ -1,7 +1,8 @@
 // Contents by copy, versions by setting them back: a plain copy would look like a change to whoever saved the buffer.
 #include "engine/buffer_states.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include "device/domain.hpp"
 #include "device/saved_tensors.hpp"

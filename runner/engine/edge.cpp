@@ -1,5 +1,5 @@
 // The edge of a window: the only place where a run is evaluated, saved or ended.
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,8 @@
 // Evaluation.
 #include "engine/evaluation.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 // Reads windows on loader threads.
 #include "engine/loader.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 

@@ -1,5 +1,6 @@
 // A trainer that measures: real windows, real updates, and nobody told.
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <unordered_set>

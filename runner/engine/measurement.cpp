@@ -1,7 +1,7 @@
 // From what a series saw to figures.
 #include "engine/measurement.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 

@@ -1,7 +1,8 @@
 // Copies by storage, views by offset and strides.
 #include "engine/offload.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 // Chooses the domain at each allocation; the optimizer does the moving.
 #include "engine/placement.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include "device/domain.hpp"
 

@@ -1,7 +1,8 @@
 // Two runs of one function: the first numbers what it saves, the second fills the numbers.
 #include "engine/recompute.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <utility>
 

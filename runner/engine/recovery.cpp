@@ -1,5 +1,5 @@
 // Memory that ran out, or is about to: the ladder is climbed, told, and what it changed stays for the rest of the run.
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include "device/memory.hpp"
 #include "device/out_of_memory.hpp"

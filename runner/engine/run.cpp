@@ -1,5 +1,6 @@
 // The loop: window after window, and what happens at their edges.
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 

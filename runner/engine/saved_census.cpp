@@ -1,7 +1,7 @@
 // One record a storage.
 #include "engine/saved_census.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <utility>
 

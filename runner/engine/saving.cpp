@@ -1,5 +1,5 @@
 // Saves: in the background where the saver can, otherwise between two windows; what failed is tried again.
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <utility>
 

@@ -1,7 +1,7 @@
 // Intervals, one after the other, each with an owner.
 #include "engine/segment_recorder.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <unordered_set>

@@ -1,7 +1,7 @@
 // Plain copies into memory that was allocated once.
 #include "engine/snapshot.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 namespace holdfast::engine {
 

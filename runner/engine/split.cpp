@@ -1,7 +1,7 @@
 // Micro-batches by narrowing.
 #include "engine/split.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 

@@ -1,5 +1,6 @@
 // The whole state of a run at a window edge, out and in. What may come in is judged in state_check.cpp.
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <iterator>
 

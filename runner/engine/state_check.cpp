@@ -1,5 +1,5 @@
 // Whether a saved state can be taken over, judged before anything of the run is changed.
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <functional>

@@ -1,7 +1,7 @@
 // One update, in order: weigh, forward and backward per micro-batch, check, clip, apply.
 #include "engine/step.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 #include <optional>

@@ -1,7 +1,7 @@
 // Names of dtypes and byte spans.
 #include "engine/tensor_bytes.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <array>
 #include <cstring>

@@ -1,8 +1,9 @@
 // memcpy where bytes lie as they are saved: it moves large blocks past the caches, LibTorch's copy kernels do not.
 #include "engine/tensor_copies.hpp"
 
+#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
-#include <torch/torch.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,8 @@
 // One decision a segment and forward.
 #include "engine/traded_segments.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Making a Trainer: everything that can be refused is refused here, before the first window.
 #include "engine/trainer.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <set>

@@ -1,7 +1,7 @@
 // One update after the other.
 #include "engine/update_series.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 namespace holdfast::engine {
 namespace {

@@ -1,7 +1,7 @@
 // AdamW: step counts, then one kernel call a group.
 #include "optim/adamw.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 namespace holdfast::optim {
 namespace {

@@ -1,8 +1,8 @@
 // One vectorised pass finds the norm, and with it whether all numbers are finite: a sum of squares is finite only then.
 #include "optim/gradients.hpp"
 
+#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
-#include <torch/torch.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,8 @@
 // Slots, groups and the state of optimizers.
 #include "optim/optimizer.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <sstream>
 

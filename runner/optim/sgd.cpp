@@ -1,7 +1,7 @@
 // SGD: one kernel call a group.
 #include "optim/sgd.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 namespace holdfast::optim {
 

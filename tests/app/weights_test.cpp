@@ -1,7 +1,7 @@
 #include "app/worker/weights.hpp"
 
+#include <ATen/ATen.h>
 #include <doctest/doctest.h>
-#include <torch/torch.h>
 
 #include "checkpoint/store.hpp"
 #include "temp_folder.hpp"
@@ -15,7 +15,7 @@ namespace {
 /// Two tensors and nothing else.
 class Pair : public Model {
  public:
-  at::Tensor weight_tensor = torch::zeros({2, 3}).requires_grad_(true), count = torch::zeros({1}, torch::kLong);
+  at::Tensor weight_tensor = at::zeros({2, 3}).requires_grad_(true), count = at::zeros({1}, at::kLong);
   [[nodiscard]] double weight(const Batch&) const override { return 1; }
   Outputs forward(const Batch&, Segments&) override { return {}; }
   at::Tensor loss(const Outputs&, const Batch&) override { return {}; }
@@ -34,11 +34,11 @@ base::TensorView view(const std::string& name, const std::string& dtype, const a
 TEST_CASE("weights of a file go into parameters and buffers of the same names") {
   const TempFolder folder;
   const std::string path = folder / "w.safetensors";
-  const at::Tensor weight = torch::arange(6, torch::kFloat).reshape({2, 3}), count = torch::full({1}, 7, torch::kLong);
+  const at::Tensor weight = at::arange(6, at::kFloat).reshape({2, 3}), count = at::full({1}, 7, at::kLong);
   checkpoint::write_safetensors(path, {view("layer.weight", "F32", weight), view("layer.count", "I64", count)});
   Pair model;
   app::load_weights(model, path);
-  CHECK(torch::equal(model.weight_tensor, weight));
+  CHECK(at::equal(model.weight_tensor, weight));
   CHECK(model.count.item<std::int64_t>() == 7);
   CHECK(model.weight_tensor.requires_grad());
 }
@@ -46,7 +46,7 @@ TEST_CASE("weights of a file go into parameters and buffers of the same names") 
 TEST_CASE("weights of another model are refused by name with both sides, and nothing is changed") {
   const TempFolder folder;
   const std::string path = folder / "w.safetensors";
-  const at::Tensor wide = torch::ones({2, 4}), weight = torch::ones({2, 3}), count = torch::ones({1}, torch::kLong);
+  const at::Tensor wide = at::ones({2, 4}), weight = at::ones({2, 3}), count = at::ones({1}, at::kLong);
   Pair model;
   const auto fault = [&] { return error_text<Error>([&] { app::load_weights(model, path); }); };
   const std::string hint = "\n  hint: these weights belong to another model";

@@ -1,9 +1,9 @@
 // What a save in the background costs: how long the training thread waits for its copy, next to a plain memcpy of the
 // same bytes, and how fast the writer is, next to a plain write + fsync of them in the same folder. One JSON object.
 //   save_stall FOLDER [megabytes, 1024] [threads, 2] [rounds, 5]
+#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <fcntl.h>
-#include <torch/torch.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 // Autocast as a scope: on inside, as before outside, no cast outlives it.
 #include "device/autocast.hpp"
 
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
-#include <torch/torch.h>
 
 #include <stdexcept>
 

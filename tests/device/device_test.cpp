@@ -1,10 +1,12 @@
 // Devices, threads, seeds, memory: what a run asks of the machine.
 #include "device/device.hpp"
 
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <c10/core/CPUAllocator.h>
 #include <doctest/doctest.h>
 #include <omp.h>
-#include <torch/torch.h>
+#include <torch/version.h>
 
 #include <thread>
 
@@ -19,7 +21,7 @@ using namespace holdfast;
 
 TEST_CASE("a device that this build cannot use is refused, never replaced") {
   CHECK(device::select("cpu") == at::Device(at::kCPU));
-  if (torch::hasCUDA()) return;
+  if (at::hasCUDA()) return;
   CHECK(device::select("auto") == at::Device(at::kCPU));
   for (const std::string name : {"cuda", "cuda:1"}) {
     const std::string expected =

@@ -1,8 +1,9 @@
 // Saved tensors through the hooks of one's own, and random numbers that begin again.
 #include "device/saved_tensors.hpp"
 
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
-#include <torch/torch.h>
 
 #include <thread>
 
@@ -123,7 +124,7 @@ TEST_CASE("a version that is set back holds for every alias") {
 }
 
 TEST_CASE("random numbers begin again inside a scope and go on after it, even when it fails") {
-  torch::manual_seed(3);
+  at::manual_seed(3);
   const auto start = device::RandomState::now(at::kCPU);
   const at::Tensor first = at::rand({5});
   const auto later = device::RandomState::now(at::kCPU);

@@ -62,7 +62,7 @@ struct ChainRun {
   ChainRun(const Build& build, std::vector<std::string> recompute, std::int64_t micro = 2)
       : data(rows()), trades(std::move(recompute)), bench(model, data) {
     at::set_num_threads(1);  // of small tensors; more threads would wait for each other on a busy machine
-    torch::manual_seed(11);
+    at::manual_seed(11);
     model.body = build(model);
     auto& settings = bench.parts.settings;
     settings.batch_size = 6;

@@ -1,7 +1,8 @@
 // Small models, data sets, hooks, strategies and savers that make every mistake of a trainer visible as a number.
 #pragma once
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <atomic>
 #include <cstring>
@@ -103,7 +104,7 @@ class BlobDataset : public Dataset {
 class SmallMlp : public Model {
  public:
   explicit SmallMlp(double dropout = 0, at::ScalarType type = at::kFloat) : dropout_(dropout) {
-    torch::manual_seed(4);
+    at::manual_seed(4);
     first_ = (at::randn({16, 12}, type) * 0.3).requires_grad_(true);
     bias_ = at::zeros({16}, type).requires_grad_(true);
     second_ = (at::randn({3, 16}, type) * 0.3).requires_grad_(true);

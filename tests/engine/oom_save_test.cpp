@@ -41,7 +41,7 @@ struct Transposed {
   explicit Transposed(int fails)
       : data(std::vector<std::vector<float>>(8, std::vector<float>(kSide, 1))), bench(model, data) {
     device::install_allocator();
-    torch::manual_seed(3);
+    at::manual_seed(3);
     for (const char* name : {"a", "b", "c"})
       model.weights.push_back({name, (at::randn({kSide, kSide}) * 0.05).t().requires_grad_(true)});
     model.body = [this, fails, n = 0](const at::Tensor& in, Segments&) mutable {

@@ -103,7 +103,7 @@ TEST_CASE("moments move between updates with their bits, and leave the device at
     const NamedTensors parameters = model.parameters();
     optim::Adamw optimizer(parameters, {});
     for (int update = 0; update < 4; ++update) {
-      torch::manual_seed(update);
+      at::manual_seed(update);
       for (const auto& entry : parameters) entry.tensor.mutable_grad() = at::randn_like(entry.tensor.detach());
       optimizer.prepare();
       optimizer.commit(0.1);

@@ -1,5 +1,6 @@
 // Segments that cannot be run again are found and named; a failure on the way leaves nothing behind.
 #include <doctest/doctest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include "device/allocator.hpp"
 #include "device/domain_pool.hpp"

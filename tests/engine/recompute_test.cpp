@@ -1,5 +1,6 @@
 // Recomputed segments give the bits of the plain step, whatever lies in them.
 #include <doctest/doctest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <array>
 
@@ -220,7 +221,7 @@ TEST_CASE("saved tensors are not held between forward and backward, and are free
 
 TEST_CASE("gradients of gradients and a second backward pass go through recomputed segments") {
   const auto twice = [](bool trade) {
-    torch::manual_seed(1);
+    at::manual_seed(1);
     ChainModel model;
     const at::Tensor w = model.add("w", {4, 4}), x = at::randn({3, 4}).requires_grad_(true);
     StepPlan plan;

@@ -44,7 +44,7 @@ TEST_CASE("resumed in mid-epoch, with dropout, with 1 and 3 loader threads: equa
     const auto stopped = first.bench.run();
     CHECK(stopped.code == ExitCode::kStoppedAfterSave);
     CHECK(stopped.reason == "enough for now");
-    torch::manual_seed(123456);  // whatever the generators held, a resume does not need it
+    at::manual_seed(123456);  // whatever the generators held, a resume does not need it
     Dropped second(threads);
     engine::Trainer trainer(second.bench.parts);
     trainer.restore(first.bench.saver.last());

@@ -1,7 +1,7 @@
 // A batch builder that keeps plain tensors: what a data set put into a batch, to look at.
 #pragma once
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <map>
 #include <stdexcept>
@@ -17,7 +17,7 @@ struct KeptBatch : BatchBuilder {
   at::Tensor field(std::string_view name, at::ScalarType dtype, at::IntArrayRef shape) override {
     std::vector<std::int64_t> sizes = {rows};
     sizes.insert(sizes.end(), shape.begin(), shape.end());
-    return fields[std::string(name)] = torch::empty(sizes, dtype);
+    return fields[std::string(name)] = at::empty(sizes, dtype);
   }
   void fail(std::size_t, std::string, std::string) override {
     throw std::logic_error("this data set never fails a sample");

@@ -1,7 +1,8 @@
 // Checks all before it changes any: a model is never left half loaded.
 #include "app/worker/weights.hpp"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cstring>
 #include <map>
@@ -72,11 +73,11 @@ void load_weights(Model& model, const std::string& path) {
   }
   if (wanted.size() != file.state.model.size())
     mismatch(path, "the file's tensor '" + found.begin()->first + "' is not in the model");
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   for (const auto& view : file.state.model) {
     const at::Tensor& tensor = wanted.get(view.name);
     const auto bytes = const_cast<std::byte*>(view.bytes.data());
-    tensor.copy_(torch::from_blob(bytes, tensor.sizes(), tensor.options().device(at::kCPU).requires_grad(false)));
+    tensor.copy_(at::from_blob(bytes, tensor.sizes(), tensor.options().device(at::kCPU).requires_grad(false)));
   }
 }
 
