@@ -31,7 +31,7 @@ OWNERS = [
     (r"spdlog/", "spdlog", r"runner/base/log\.cpp$"),
     (r"prometheus/", "prometheus-cpp", r"runner/telemetry/"),
     (r"microhttpd\.h", "libmicrohttpd", r"runner/telemetry/"),
-    (r"curl/", "libcurl", r"runner/telemetry/"),
+    (r"curl/", "libcurl", r"(runner/telemetry|plugins/preemption_notice)/"),
     (r"CLI/", "CLI11", r"runner/app/"),
     (r"c10/core/.*Allocator\.h|c10/cuda/|ATen/cuda/|cuda", "an allocator or CUDA header", r"runner/device/"),
     (r"ATen/record_function\.h", "LibTorch's operator callbacks", r"runner/device/"),
