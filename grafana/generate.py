@@ -200,9 +200,11 @@ def run():
               defaults=LINE)
     board.add("timeseries", "Gradient norm", "Before clipping.", [(f"holdfast_grad_norm{{{RUN}}}", "norm")], unit="none", defaults=LINE)
     board.add("timeseries", "Loss scale", "Under fp16 only.", [(f"holdfast_loss_scale{{{RUN}}}", "scale")], unit="none", defaults=LINE)
-    board.add("timeseries", "Dropped windows", "Windows that became no update, and losses or gradients that were not finite.",
+    board.add("timeseries", "Dropped windows", "Windows that became no update, losses or gradients that were not finite, "
+              "and rollbacks.",
               [(f"sum by (reason) (increase(holdfast_skipped_updates_total{{{RUN}}}{rate}))", "{{reason}}"),
-               (f"sum by (kind) (increase(holdfast_nonfinite_total{{{RUN}}}{rate}))", "non-finite {{kind}}")], w=12, defaults=LINE)
+               (f"sum by (kind) (increase(holdfast_nonfinite_total{{{RUN}}}{rate}))", "non-finite {{kind}}"),
+               (f"sum by (reason) (increase(holdfast_rollbacks_total{{{RUN}}}{rate}))", "rollback: {{reason}}")], w=12, defaults=LINE)
     board.add("timeseries", "Skipped samples", "Corrupt samples left out.",
               [(f"increase(holdfast_skipped_samples_total{{{RUN}}}{rate})", "samples")], w=12, defaults=LINE)
     board.row("Speed")

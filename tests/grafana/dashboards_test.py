@@ -21,6 +21,7 @@ UNUSED = {
     "process_start_time_seconds": "holdfast_run_start_timestamp_seconds tells what matters",
     "process_virtual_memory_bytes": "LibTorch reserves far more than it uses",
     "holdfast_metrics_last_push_timestamp_seconds": "failures of deliveries are shown instead",
+    "holdfast_preemption_notices_total": "the state of the run shows the stop",
 }
 UNITLESS = {"table", "row", "alertlist", "text", "state-timeline"}
 VALUES = {"$__rate_interval": "5m", "$__interval": "1m", "$__range": "6h", "$job": ".*", "$run": ".*"}
