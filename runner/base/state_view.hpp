@@ -32,11 +32,12 @@ struct TensorView {
 /// strategies' own state; nothing that differs between two runs of the same training. `extra_json` is saved and given
 /// back beside it but never digested: plan history, times, threads, device. `identity_json` must match on resume.
 struct StateView {
-  std::vector<TensorView> model;      ///< parameters and buffers
+  std::vector<TensorView> model;      ///< parameters, then buffers
   std::vector<TensorView> optimizer;  ///< moments and step counts
   std::string progress_json;
   std::string identity_json;
-  std::string extra_json;  ///< informative; empty means {}
+  std::string extra_json;   ///< informative; empty means {}
+  std::size_t weights = 0;  ///< so many of `model`, from the first, must be finite to be saved
 };
 
 }  // namespace holdfast::base

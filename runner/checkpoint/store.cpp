@@ -7,6 +7,7 @@
 
 #include "base/atomic_file.hpp"
 #include "base/clock.hpp"
+#include "base/finite.hpp"
 #include "base/io_error.hpp"
 #include "base/process.hpp"
 #include "checkpoint/digest.hpp"
@@ -30,6 +31,19 @@ std::string state_text(const base::StateView& state) {
                 "the state's JSON takes " + std::to_string(text.size()) + " bytes, at most " +
                     std::to_string(kLargestState) + " can be read back");
   return text;
+}
+
+/// Such a state leads nowhere, and would push out those that do.
+void require_finite(const base::StateView& state, const std::string& where) {
+  for (const auto& tensor : std::span(state.model).first(std::min(state.weights, state.model.size()))) {
+    const auto at = base::first_not_finite(tensor.dtype, tensor.read());
+    if (!at) continue;
+    throw Error(ExitCode::kDiverged, std::string(base::kNotFinite), where,
+                "element " + std::to_string(*at) + " of the weight '" + tensor.name +
+                    "' is not a finite number, so this state is not saved",
+                "the checkpoints before it stay; lower optimizer.lr or set train.clip_grad_norm, and see what "
+                "[hook.divergence_guard] can do");
+  }
 }
 
 WrittenFile write_text(const base::Folder& folder, const std::string& name, std::string_view text) {
@@ -192,6 +206,7 @@ Saved Store::save(const base::StateView& state, const SaveRequest& request) {
   const std::string name = checkpoint_name(request.counters.update, request.suffix);
   if (!update_in_name(name))
     throw Error(ExitCode::kBug, "checkpoint.name", "", "'" + name + "' cannot be the name of a checkpoint");
+  require_finite(state, impl_->generation + "/checkpoints/" + name);
   const std::string state_json = state_text(state);
   const base::Folder folder = make_checkpoints(impl_->generation, impl_->system);
   const bool renames = impl_->can.folder_renames;

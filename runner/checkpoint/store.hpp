@@ -87,8 +87,8 @@ class Store {
   void obey(const Abilities& abilities);
 
   /// Writes beside, fsyncs, reads all back, renames, moves `latest`, then applies retention. The same update saved
-  /// again replaces the former in one step. Throws Error 73/74/77, or 70 when the state is not well-formed; what was
-  /// there stays.
+  /// again replaces the former in one step. Throws Error 73/74/77, 70 when the state is not well-formed, or 82
+  /// (base::kNotFinite) when one of its weights is not finite; what was there stays.
   Saved save(const base::StateView& state, const SaveRequest& request);
 
   /// Newest by the update number recorded inside; on damage `told` gets one sentence a candidate and the next is tried.

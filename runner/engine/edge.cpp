@@ -12,8 +12,9 @@
 namespace holdfast::engine {
 
 std::optional<Outcome> Trainer::Impl::edge(const WindowReport& report) {
-  Requests asked = std::exchange(asked_out_of_memory_, {});
+  Requests asked = std::exchange(asked_early_, {});
   hooks.window_end(report, asked);
+  if (asked.rollback_reason && !asked.stop_code) return roll_back(asked);
   heed_saver(asked);
   evaluation_pending_ = evaluation_due(report);
   return conclude(asked, report.last);
@@ -30,10 +31,12 @@ std::optional<Outcome> Trainer::Impl::conclude(Requests& asked, bool last) {
   const bool reached = last && !evaluation_pending_;
   const bool ending = reached || ranked.stop.has_value();
   const bool stopping = asked.stop_code == ExitCode::kStoppedAfterSave;
+  const bool preempted = stopping && !signal && asked.preemption_source;
+  if (preempted) observer.preempted(*asked.preemption_source, asked.stop_reason);
   if (ending || stopping || ranked.best || asked.save_reason) {
     std::string reason = asked.save_reason.value_or("best");
     if (ranked.best) reason = "best";
-    if (stopping) reason = signal ? parts.stop->kind() : "stop";
+    if (stopping) reason = signal ? parts.stop->kind() : preempted ? "preemption" : "stop";
     if (ending) reason = "end";
     save({std::move(reason), "", ranked.best, 0, 0, 0}, ending || stopping);
   }
@@ -96,7 +99,15 @@ Ranked Trainer::Impl::evaluate_and_rank(Requests& asked) {
   last_eval = report.scores;
   last_eval_update = report.update;
   last_eval_time_ = now();
-  const Ranked ranked = rank(report, parts.settings, progress);
+  const Progress before = progress;
+  Ranked ranked = rank(report, parts.settings, progress);
+  if (ranked.best && !weights_finite()) {
+    progress.best_metric = before.best_metric;
+    progress.best_update = before.best_update;
+    ranked.best = false;
+    observer.warn("the evaluation at update " + std::to_string(progress.update) +
+                  " is not the best, whatever its score: a weight of the model is not finite");
+  }
   evaluation_pending_ = false;
   observer.evaluated(report, ranked.best);
   hooks.eval_end(report, asked);

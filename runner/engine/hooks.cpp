@@ -12,9 +12,29 @@ namespace {
               "set enabled = false in [" + table + "]");
 }
 
-void merge(const std::string& table, Requests asked, Requests& merged) {
-  if (asked.skip_reason) refuse(table, "to skip a window", *asked.skip_reason);
-  if (asked.rollback_reason) refuse(table, "to roll back", *asked.rollback_reason);
+enum class Place { kUpdate, kWindow, kElsewhere };
+
+/// Whoever is against an update, whatever else is to be done, has its window dropped.
+void merge_objection(const std::string& table, const Requests& asked, Requests& merged) {
+  if (merged.skip_reason) return;
+  const std::string says = table + " judged against it: ";
+  if (asked.skip_reason)
+    merged.skip_window(says + *asked.skip_reason);
+  else if (asked.rollback_reason)
+    merged.skip_window(says + *asked.rollback_reason);
+  else if (asked.stop_code)
+    merged.skip_window(says + asked.stop_reason);
+}
+
+void merge(const std::string& table, Requests asked, Requests& merged, Place place = Place::kElsewhere) {
+  if (place == Place::kUpdate)
+    merge_objection(table, asked, merged);
+  else if (asked.skip_reason)
+    refuse(table, "to skip a window", *asked.skip_reason);
+  if (asked.rollback_reason && place == Place::kElsewhere) refuse(table, "to roll back", *asked.rollback_reason);
+  if (asked.rollback_reason)
+    merged.rollback(std::move(*asked.rollback_reason), asked.rollback_windows, std::move(asked.rollback_kind));
+  if (asked.preemption_source && !merged.stop_code) merged.preemption_source = std::move(asked.preemption_source);
   if (asked.escalate_reason && !merged.escalate_reason) merged.escalate_reason = std::move(asked.escalate_reason);
   if (asked.save_reason && !merged.save_reason) merged.save_reason = std::move(asked.save_reason);
   if (asked.stop_code) merged.stop(*asked.stop_code, std::move(asked.stop_reason));
@@ -35,11 +55,23 @@ void Hooks::save_end(const SaveReport& report) {
   for (const auto& [table, hook] : hooks_) base::guard(table, "save_end", [&] { hook->save_end(report); });
 }
 
+void Hooks::rolled_back(const RollbackReport& report) {
+  for (const auto& [table, hook] : hooks_) base::guard(table, "rolled_back", [&] { hook->rolled_back(report); });
+}
+
+void Hooks::before_update(const UpdateProposal& proposal, Requests& merged) {
+  for (const auto& [table, hook] : hooks_) {
+    Requests asked;
+    base::guard(table, "before_update", [&] { hook->before_update(proposal, asked); });
+    merge(table, std::move(asked), merged, Place::kUpdate);
+  }
+}
+
 void Hooks::window_end(const WindowReport& report, Requests& merged) {
   for (const auto& [table, hook] : hooks_) {
     Requests asked;
     base::guard(table, "window_end", [&] { hook->window_end(report, asked); });
-    merge(table, std::move(asked), merged);
+    merge(table, std::move(asked), merged, Place::kWindow);
   }
 }
 

@@ -15,7 +15,9 @@ class Hooks {
   void run_begin(const RunFacts& facts);
   void run_end(ExitCode code);
   void save_end(const SaveReport& report);
+  void rolled_back(const RollbackReport& report);
   /// These add to `merged`. Throw Error 70 for a request that cannot be met here, naming the hook.
+  void before_update(const UpdateProposal& proposal, Requests& merged);
   void window_end(const WindowReport& report, Requests& merged);
   void eval_end(const EvalReport& report, Requests& merged);
   void out_of_memory(const OomReport& report, Requests& merged);  ///< refuses a request for the next rung

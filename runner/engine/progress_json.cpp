@@ -30,6 +30,8 @@ constexpr Counter kCounters[] = {
 constexpr const char *kScale = "loss_scale", *kScaleApplied = "loss_scale_applied",
                      *kScaleSkipped = "loss_scale_skipped", *kScaleAtFloor = "loss_scale_at_floor";
 
+constexpr const char* kLeftOut = "left_out";
+
 json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
 /// Fields of a stranger's object, each of one kind.
@@ -82,6 +84,18 @@ class Fields {
     }
     return list;
   }
+  [[nodiscard]] std::vector<LeftOut> left_out_or_absent() const {
+    std::vector<LeftOut> list;
+    if (!object_.contains(kLeftOut)) return list;
+    const json& value = get(kLeftOut);
+    if (!value.is_array()) refuse(kLeftOut, value, "a list");
+    for (const json& pair : value) {
+      const bool sound = pair.is_array() && pair.size() == 2 && is_count(pair[0]) && is_count(pair[1]);
+      if (!sound) refuse(kLeftOut, pair, "a list of pairs, each a window and a number of windows");
+      list.push_back({pair[0].get<std::int64_t>(), pair[1].get<std::int64_t>()});
+    }
+    return list;
+  }
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> states(const char* name) const {
     const json& value = get(name);
     std::vector<std::pair<std::string, std::string>> list;
@@ -94,6 +108,9 @@ class Fields {
   }
 
  private:
+  [[nodiscard]] static bool is_count(const json& value) {
+    return value.is_number_unsigned() && value.get<std::uint64_t>() <= std::uint64_t{INT64_MAX};
+  }
   [[nodiscard]] const json& get(const char* name) const {
     const auto found = object_.find(name);
     if (found == object_.end())
@@ -138,6 +155,7 @@ std::string to_json(const SavedProgress& saved) {
   object["last_eval"] = json::array();
   for (const auto& [name, value] : saved.last_eval) object["last_eval"].push_back(json::array({name, number(value)}));
   if (saved.evaluation_pending) object["evaluation_pending"] = true;  // only then: other digests stay as they are
+  for (const auto& left : saved.progress.left_out) object[kLeftOut].push_back(json::array({left.first, left.count}));
   object["eval_data"] = saved.eval_data;
   if (const auto& at = saved.loss_scale) {
     object[kScale] = at->scale;
@@ -218,6 +236,7 @@ SavedProgress progress_from_json(const std::string& text, const std::string& whe
   saved.last_eval_update = fields.integer("last_eval_update");
   saved.last_eval = fields.scores("last_eval");
   saved.evaluation_pending = fields.flag_or_absent("evaluation_pending");
+  progress.left_out = fields.left_out_or_absent();
   saved.eval_data = fields.text("eval_data");
   saved.loss_scale = fields.loss_scale_or_absent();
   saved.hooks = fields.states("hooks");

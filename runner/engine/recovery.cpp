@@ -37,7 +37,7 @@ const Rung& Trainer::Impl::climb(OomReport& report, Ladder& rungs, StepPlan& cha
   report.action = std::string(rung.action) + (changes.empty() ? "" : ": " + text_of(changes));
   observer.out_of_memory(report);
   for (const auto& change : changes) observer.plan_changed(change, report.update);
-  hooks.out_of_memory(report, asked_out_of_memory_);
+  hooks.out_of_memory(report, asked_early_);
   if (rung.climb) {
     device::release_caches();
     ++progress.oom_retries;
@@ -91,7 +91,7 @@ Error Trainer::Impl::out_of_memory_outside(const std::string& text) {
   OomReport report{progress.update, "edge", 0, text, "the run ends with exit code 81", "save"};
   try {
     observer.out_of_memory(report);
-    hooks.out_of_memory(report, asked_out_of_memory_);
+    hooks.out_of_memory(report, asked_early_);
   } catch (const std::exception& failure) {
     observer.note("while memory had run out: " + device::sentence_of(failure));
   }

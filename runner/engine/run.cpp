@@ -18,10 +18,14 @@ std::string_view why_dropped(Fate fate) {
       return "nonfinite";
     case Fate::kVetoed:
       return "vetoed";
+    case Fate::kLeftOut:
+      return "left_out";
     default:
       return {};
   }
 }
+
+StepResult nothing(Fate fate) { return {fate, 0, 0, -1, {}, {}}; }
 
 }  // namespace
 
@@ -69,16 +73,21 @@ Outcome Trainer::Impl::loop() {
     return outcome(ExitCode::kOk, "the target of " + std::to_string(total_updates) + " updates was reached before");
   if (const auto dropped = loader.plan().dropped_per_epoch())
     observer.note("drop_last leaves out " + std::to_string(dropped) + " samples of each epoch");
+  step.ask([this](const StepResult& result, bool finite) { return objection(result, finite); });
   model.train(true);
   const at::AutoGradMode gradients(true);
   if (evaluation_pending_) {
     Requests asked;
     if (auto ended = conclude(asked, finished())) return *std::move(ended);
   }
-  constexpr std::int64_t kEndless = std::int64_t{1} << 62;
-  loader.start(progress.window, parts.settings.epochs ? total_updates : kEndless);
+  start_loader();
   while (true)
     if (auto ended = window()) return *std::move(ended);
+}
+
+void Trainer::Impl::start_loader() {
+  constexpr std::int64_t kEndless = std::int64_t{1} << 62;
+  loader.start(progress.window, parts.settings.epochs ? total_updates : kEndless);
 }
 
 std::optional<Outcome> Trainer::Impl::window() {
@@ -86,11 +95,13 @@ std::optional<Outcome> Trainer::Impl::window() {
   auto next = loader.next([this] { return stop_asked(); });
   if (!next) return abandon();
   LoadedWindow& loaded = *next;
-  settle(loaded, "dataset.train");
+  const bool left_out = is_left_out(loaded.window.number);
+  if (!left_out) settle(loaded, "dataset.train");
+  present_window_ = loaded.window.number + 1;
   const auto begun = Clock::now();
   const double learning_rate =
       plan::learning_rate(parts.settings.optimizer, parts.settings.schedule, progress.update + 1, total_updates);
-  const StepResult result = train(loaded.batch, learning_rate);
+  const StepResult result = left_out ? nothing(Fate::kLeftOut) : train(loaded.batch, learning_rate);
   if (result.fate == Fate::kAbandoned) return abandon();
   const WindowReport report = account(loaded, result, learning_rate);
   observer.window({report, progress.samples_seen, begun - asked, Clock::now() - begun, result.times,
@@ -99,7 +110,7 @@ std::optional<Outcome> Trainer::Impl::window() {
 }
 
 StepResult Trainer::Impl::train(const Batch& batch, double learning_rate) {
-  if (batch.samples.empty()) return StepResult{Fate::kEmpty, 0, 0, -1, {}, {}};
+  if (batch.samples.empty()) return nothing(Fate::kEmpty);
   ladder.begin_window();
   while (true) {
     auto tried = step.run(batch, {progress.update + 1, learning_rate});
@@ -133,7 +144,8 @@ WindowReport Trainer::Impl::account(const LoadedWindow& loaded, const StepResult
   if (applied) loss_scale.applied(number);
   progress.update += applied;
   progress.no_op_windows += result.fate == Fate::kEmpty;
-  progress.skipped_windows += result.fate == Fate::kNonFinite || result.fate == Fate::kVetoed;
+  progress.skipped_windows +=
+      result.fate == Fate::kNonFinite || result.fate == Fate::kVetoed || result.fate == Fate::kLeftOut;
   progress.window = loaded.window.number + 1;
   progress.epoch = progress.window / loader.plan().windows_per_epoch();
   progress.samples_seen += static_cast<std::int64_t>(loaded.batch.samples.size());
@@ -142,7 +154,7 @@ WindowReport Trainer::Impl::account(const LoadedWindow& loaded, const StepResult
     observer.note("window " + std::to_string(progress.window) + " was dropped: its loss or a gradient is not finite" +
                   loss_scale.overflowed(number));
   if (result.fate == Fate::kVetoed)
-    observer.note("window " + std::to_string(progress.window) + " was dropped: " + result.judge + " judged against it");
+    observer.note("window " + std::to_string(progress.window) + " was dropped: " + result.judge);
   report.update = progress.update;
   report.window = progress.window;
   report.epoch = loaded.window.epoch;

@@ -1,11 +1,25 @@
 // Saves: in the background where the saver can, otherwise between two windows; what failed is tried again.
 #include <ATen/ATen.h>
 
+#include <chrono>
+#include <cstdio>
+#include <thread>
 #include <utility>
 
+#include "base/finite.hpp"
 #include "engine/trainer_impl.hpp"
 
 namespace holdfast::engine {
+
+namespace {
+
+/// The state itself is not worth keeping: no other try can help.
+bool is_refusal(const Error& failure) { return failure.reason() == base::kNotFinite; }
+
+/// What another moment may mend: not a limit on the size of files.
+bool may_pass(const Error& failure) { return failure.code() == ExitCode::kIoError && failure.reason() != "io.too_big"; }
+
+}  // namespace
 
 SavePoint Trainer::Impl::here() const { return {progress.update, progress.window, evaluation_pending_}; }
 
@@ -47,15 +61,36 @@ void Trainer::Impl::save_now(const Saver::Request& request, bool must_succeed) {
   SaveReport report;
   std::optional<Error> failure;
   try {
-    // Where memory is short there is none for a second copy of the state.
-    report = parts.saver->save(state(request.suffix.empty() ? Copies::kNow : Copies::kWhenRead), request);
+    report = write_state(request, must_succeed);
   } catch (const Error& error) {
-    saving_.hopeless = must_succeed || parts.stop_on_save_error;
+    saving_.hopeless = must_succeed || (parts.stop_on_save_error && !is_refusal(error));
     if (saving_.hopeless) throw;
     failure = error;
-    saving_.again = request.reason;
+    if (!is_refusal(error)) saving_.again = request.reason;
   }
   settled(here(), request, std::move(report), failure, now());
+}
+
+// Nobody comes by later to try the last one again.
+SaveReport Trainer::Impl::write_state(const Saver::Request& request, bool must_succeed) {
+  constexpr int kParts = 16;  // of the time, that the first wait takes; each further one takes twice as many
+  Duration left = must_succeed ? parts.last_save_patience : Duration{}, wait = left / kParts;
+  while (true) {
+    try {
+      // Where memory is short there is none for a second copy of the state.
+      return parts.saver->save(state(request.suffix.empty() ? Copies::kNow : Copies::kWhenRead), request);
+    } catch (const Error& error) {
+      wait = std::min(wait, left);
+      if (!may_pass(error) || wait <= Duration{}) throw;
+      char text[40];
+      std::snprintf(text, sizeof text, "%.1f s", std::chrono::duration<double>(wait).count());
+      observer.warn("the last checkpoint could not be written; it is tried again in " + std::string(text) + ": " +
+                    error.where() + ": " + error.message());
+    }
+    std::this_thread::sleep_for(wait);
+    left -= wait;
+    wait *= 2;
+  }
 }
 
 void Trainer::Impl::save_behind(const Saver::Request& request) {
@@ -104,7 +139,7 @@ void Trainer::Impl::take_settled(bool wait, bool parting) {
   if (!result) return;
   Saving::Snapshot snapshot = *std::exchange(saving_.writing, std::nullopt);
   settled(snapshot.point, snapshot.request, std::move(result->report), result->failure, snapshot.taken);
-  if (!result->failure) return;
+  if (!result->failure || is_refusal(*result->failure)) return;
   if (!parting && parts.stop_on_save_error) {
     saving_.hopeless = true;
     throw *std::move(result->failure);
@@ -114,7 +149,10 @@ void Trainer::Impl::take_settled(bool wait, bool parting) {
 
 void Trainer::Impl::settled(const SavePoint& point, const Saver::Request& request, SaveReport report,
                             const std::optional<Error>& failure, Duration taken) {
-  if (failure) {
+  if (failure && is_refusal(*failure)) {
+    observer.warn("the checkpoint of update " + std::to_string(point.update) +
+                  " was refused, the older ones stay: " + failure->what());
+  } else if (failure) {
     saving_.back_off.failed(now());
     observer.note("the checkpoint of update " + std::to_string(point.update) +
                   " could not be written and the run goes on; it is tried again in " +
@@ -126,6 +164,8 @@ void Trainer::Impl::settled(const SavePoint& point, const Saver::Request& reques
     if (point == here()) parts.saver->note_present();
   }
   report.ok = !failure;
+  report.refused = failure && is_refusal(*failure);
+  if (failure) report.fault = failure->message();
   report.update = point.update;
   report.reason = request.reason;
   report.now = taken;
@@ -156,7 +196,7 @@ void Trainer::Impl::emergency_save(bool out_of_memory) {
     if (progress.window > 0) save({"error", "", false, 0, 0, 0}, true);
   } else if (progress.window == 0) {
     observer.note("no checkpoint is written: memory ran out in the first window, so there is nothing to lose yet");
-  } else if (!asked_out_of_memory_.save_reason) {
+  } else if (!asked_early_.save_reason) {
     observer.note("no checkpoint is written: none was asked for ([hook.oom_checkpoint] does)");
   } else if (saving_.safe == here()) {
     observer.note("the state after update " + std::to_string(progress.update) + " is in a checkpoint already");

@@ -30,6 +30,7 @@ base::StateView Trainer::Impl::described(std::vector<base::TensorView> model,
                                          std::vector<base::TensorView> optimizer_state) {
   base::StateView view;
   view.model = std::move(model);
+  view.weights = weights_;
   view.optimizer = std::move(optimizer_state);
   SavedProgress saved{progress, last_eval_update, last_eval, evaluation_pending_, {}, {}, {}};
   if (parts.eval && eval_data_.empty()) eval_data_ = parts.eval->fingerprint();

@@ -96,8 +96,10 @@ StepResult Step::attempt(const Batch& window, const UpdateInfo& update) {
   const auto gradient = gradients_.measure();
   result.loss = loss_sum.item<double>() / result.weight;  // the one read of a number from the device
   result.grad_norm = gradient.norm;
-  if (!gradient.finite || !std::isfinite(result.loss)) return drop(result, Fate::kNonFinite);
-  if (vetoed(result.judge)) return drop(result, Fate::kVetoed);
+  const bool finite = gradient.finite && std::isfinite(result.loss);
+  if (objection_) result.judge = objection_(result, finite);
+  if (!finite) return drop(result, Fate::kNonFinite);
+  if (!result.judge.empty() || vetoed(result.judge)) return drop(result, Fate::kVetoed);
   if (const auto& max = parts_.settings.clip_grad_norm) gradients_.clip(gradient.norm, *max);
   optimizer_.prepare();  // may allocate, may fail
   result.times.prepare = lap();
@@ -152,8 +154,9 @@ bool Step::vetoed(std::string& judge) {
   if (judges_.empty()) return false;
   const NamedTensors gradients = gradients_.named();
   for (const auto& named : judges_) {
-    judge = named.table;
-    if (named.strategy->judge(gradients, place_) == Verdict::kDrop) return true;
+    if (named.strategy->judge(gradients, place_) != Verdict::kDrop) continue;
+    judge = named.table + " judged against it";
+    return true;
   }
   return false;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,7 +26,8 @@ enum class Fate {
   kApplied,
   kEmpty,      ///< weight 0: nothing computed
   kNonFinite,  ///< loss or a gradient is not a finite number: dropped whole
-  kVetoed,     ///< a strategy judged against it: dropped whole
+  kVetoed,     ///< a strategy or a hook judged against it: dropped whole
+  kLeftOut,    ///< a rollback left it out: nothing computed
   kAbandoned,  ///< a stop was asked for between micro-batches
 };
 
@@ -34,7 +36,7 @@ struct StepResult {
   double loss = 0;  ///< mean over the window's units
   double weight = 0;
   double grad_norm = -1;  ///< before clipping
-  std::string judge;      ///< the table of the strategy that vetoed
+  std::string judge;      ///< the table of the strategy or hook that vetoed; a hook's with its reason
   StepTimes times;        ///< of the phases that ended
 };
 
@@ -65,6 +67,10 @@ class Step {
   void recall(KnownSegments known);
   /// Of the micro-batches since the last call.
   MemorySample memory_sample() { return sampler_.take(); }
+  /// Asks this before each update, and also where loss or gradient are not finite (`finite`). An answer that is not
+  /// empty drops the window. Null: nobody is asked.
+  using Objection = std::function<std::string(const StepResult&, bool finite)>;
+  void ask(Objection objection) { objection_ = std::move(objection); }
   /// Lets `watch` look into every forward and backward pass from now on; null: nobody looks.
   void watch(SegmentWatch* watch);
 
@@ -92,6 +98,7 @@ class Step {
   at::Device device_;  ///< of the parameters
   std::unique_ptr<TradedSegments> segments_;
   std::vector<NamedStrategy> transformers_, judges_;
+  Objection objection_;
   at::Tensor scale_;  ///< gradient of the sum handed to backward: S / W
   double scale_value_ = 0;
   PhaseInfo place_;  ///< where the attempt is, for reports

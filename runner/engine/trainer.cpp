@@ -71,6 +71,7 @@ Trainer::Impl::Impl(TrainerParts trainer_parts)
       hooks(parts.hooks),
       loader(*parts.train, train_loader(parts.settings)),
       step(parts, plan, loss_scale, parameters, *optimizer) {
+  weights_ = model.parameters().size();
   require_precision();
   place_moments(*optimizer, plan.optimizer_placement.value, parameters.front().tensor.device());
   require_segments(plan, model.traits());

@@ -27,6 +27,12 @@ class PhaseMemory;
 
 namespace holdfast::engine {
 
+/// Windows that a rollback left out: numbers [first, first + count) since the start of the run.
+struct LeftOut {
+  std::int64_t first = 0, count = 0;
+  bool operator==(const LeftOut&) const = default;
+};
+
 struct Progress {
   std::int64_t update = 0;  ///< applied updates
   std::int64_t window = 0;  ///< windows consumed since the start of the run, dropped ones included
@@ -37,6 +43,7 @@ struct Progress {
   std::int64_t best_update = 0;
   std::optional<double> early_best;  ///< of the early-stop metric, which may be another one
   std::int64_t evals_without_improvement = 0;
+  std::vector<LeftOut> left_out{};  ///< in order of the rollbacks
 };
 
 /// Time of the parts of the attempt that ended a window, as the training thread saw it. They leave out what lies
@@ -60,7 +67,8 @@ struct WindowSeen {
   std::int64_t samples_seen = 0;
   Duration data_wait{}, compute{};
   StepTimes times;
-  std::string_view dropped;  ///< why it was not applied: "empty", "nonfinite" or "vetoed"; empty when it was
+  /// Why it was not applied: "empty", "nonfinite", "vetoed" or "left_out"; empty when it was.
+  std::string_view dropped;
   MemorySample memory;
 };
 
@@ -80,6 +88,9 @@ class Observer {
   /// A field of the plan is another from now on; told after what made it so.
   virtual void plan_changed(const PlanChange&, std::int64_t update) { (void)update; }
   virtual void sample_skipped(const SampleFault&) {}
+  virtual void rolled_back(const RollbackReport&, const Progress&) {}
+  /// Somebody says that this machine is about to be taken away; the run stops.
+  virtual void preempted(std::string_view source, std::string_view why) { (void)source, (void)why; }
   virtual void note(std::string_view /*sentence*/) {}
   /// As note(), of what the user should change.
   virtual void warn(std::string_view sentence) { note(sentence); }
@@ -95,7 +106,8 @@ class Saver {
     bool best = false;
     std::int64_t update = 0, epoch = 0, samples_seen = 0;
   };
-  /// Throws Error 73/74 on failure; the trainer reports it and goes on or stops as told by `stop_on_save_error`.
+  /// Throws Error 73/74 on failure; the trainer reports it and goes on or stops as told by `stop_on_save_error`. Error
+  /// 82 (base::kNotFinite) refuses a state whose weights are not finite: what was saved before stays.
   virtual SaveReport save(const base::StateView&, const Request&) = 0;
 
   /// Whether begin() may be used instead, so that training goes on while the state is written.
@@ -112,6 +124,18 @@ class Saver {
   /// The result of what was begun, once. Empty when nothing was, and without `wait` also while it is being written.
   virtual std::optional<Settled> settle(bool wait) {
     (void)wait;
+    return std::nullopt;
+  }
+  /// A state that was saved here, with what it points to.
+  struct Found {
+    base::StateView state;
+    std::shared_ptr<void> storage;
+    std::string where;
+  };
+  /// The newest that can be read and whose data position is no later than `window`; none when there is none. Not while
+  /// one is being written. `told` hears why newer ones are passed over.
+  virtual std::optional<Found> newest(std::int64_t window, const std::function<void(const std::string&)>& told) {
+    (void)window, (void)told;
     return std::nullopt;
   }
   /// The checkpoint that was written last holds the present state.
@@ -153,6 +177,7 @@ struct TrainerParts {
   StopFlag* stop = nullptr;         ///< may be null
   std::vector<std::string> on_oom;  ///< rungs of the ladder by name
   bool stop_on_save_error = false;
+  Duration last_save_patience{};  ///< how long a save that must succeed is tried again after an I/O error
   /// Keys of the recipe with their texts ("optimizer.lr", "0.001"), saved to tell on resume what changed.
   std::vector<std::pair<std::string, std::string>> choices;
   const Memory* memory = nullptr;                  ///< what hooks may ask; may be null

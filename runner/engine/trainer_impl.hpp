@@ -1,7 +1,7 @@
 // The inside of a Trainer, shared by trainer.cpp (making), run.cpp (the loop), edge.cpp (the
-// edges of windows), recovery.cpp (memory that runs out), measure.cpp (updates that are measured), saving.cpp (when and
-// how the state is saved), state.cpp (saving, restoring), state_check.cpp (what may be restored) and choices.cpp
-// (telling what changed).
+// edges of windows), rollback.cpp (going back), recovery.cpp (memory that runs out), measure.cpp (updates that are
+// measured), saving.cpp (when and how the state is saved), state.cpp (saving, restoring), state_check.cpp (what may be
+// restored) and choices.cpp (telling what changed).
 #pragma once
 
 #include <chrono>
@@ -73,6 +73,7 @@ struct Trainer::Impl {
   using Clock = std::chrono::steady_clock;
 
   Outcome loop();
+  void start_loader();
   void leave_loader();
   [[nodiscard]] bool stop_asked() const { return parts.stop && parts.stop->raised(); }
   std::optional<Outcome> window();
@@ -94,6 +95,12 @@ struct Trainer::Impl {
   void settle(LoadedWindow& loaded, const std::string& table);
   WindowReport account(const LoadedWindow& loaded, const StepResult& result, double learning_rate);
   std::optional<Outcome> edge(const WindowReport& report);
+  // Going back (rollback.cpp).
+  /// Asks hooks about the present window. Empty: nobody is against its update; otherwise who and why.
+  std::string objection(const StepResult& result, bool finite);
+  [[nodiscard]] bool is_left_out(std::int64_t window) const;
+  std::optional<Outcome> roll_back(const Requests& asked);
+  [[nodiscard]] bool weights_finite();
   std::optional<Outcome> conclude(Requests& asked, bool last);
   [[nodiscard]] bool evaluation_due(const WindowReport& report) const;
   Ranked evaluate_and_rank(Requests& asked);
@@ -103,6 +110,8 @@ struct Trainer::Impl {
   void heed_saver(Requests& asked);
   void save(Saver::Request request, bool must_succeed);
   void save_now(const Saver::Request& request, bool must_succeed);
+  /// One try, or as many as TrainerParts::last_save_patience gives time for.
+  SaveReport write_state(const Saver::Request& request, bool must_succeed);
   void save_behind(const Saver::Request& request);
   void write_again();
   void save_best_late();
@@ -130,6 +139,7 @@ struct Trainer::Impl {
   [[nodiscard]] Texts choices() const;
   void tell_changes(const Texts& saved);
 
+  std::size_t weights_ = 0;  ///< so many of `tensors`, from the first, are parameters
   std::string identity_;
   std::string eval_data_;
   std::vector<at::Tensor> kept_;  ///< what the last StateView points to
@@ -139,7 +149,8 @@ struct Trainer::Impl {
   /// What is saved of hooks while it is pending: all of it is repeated, so nothing that they counted of it may count.
   Texts hooks_before_evaluation_;
   std::int64_t fruitless_windows_ = 0;  ///< since the last applied update
-  Requests asked_out_of_memory_;        ///< by hooks, for the next edge
+  std::int64_t present_window_ = 0;     ///< windows consumed, the one in work included
+  Requests asked_early_;                ///< by hooks between two edges, for the next
   Saving saving_;
 };
 

@@ -31,6 +31,8 @@ constexpr std::array kRows = {
     CauseRow{Cause::kGuard, "guard", ExitCode::kStoppedAfterSave, "workload", kWill,
              "the memory guard stopped the run before memory ran out",
              "run again to go on; give it more memory where this repeats"},
+    CauseRow{Cause::kPreempted, "preempted", ExitCode::kStoppedAfterSave, "infrastructure", kWill,
+             "the machine was about to be taken away", "run again to go on, on this machine or another one"},
     CauseRow{Cause::kHangup, "sighup", ExitCode::kStoppedAfterSave, "user", kWill, "the terminal or session was closed",
              "start long runs with nohup, tmux, systemd-run or a scheduler; run again to go on"},
     CauseRow{Cause::kCpuLimit, "cpu_limit", ExitCode::kStoppedAfterSave, "user", kWill,

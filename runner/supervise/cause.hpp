@@ -17,6 +17,7 @@ enum class Cause {
   kKilled,
   kStopped,
   kGuard,
+  kPreempted,
   kHangup,
   kCpuLimit,
   kDriverMismatch,

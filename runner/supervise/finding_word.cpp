@@ -36,6 +36,7 @@ Cause cause_of_io(std::string_view text, Cause otherwise) {
 
 Cause cause_of_stop(std::string_view why) {
   if (why.starts_with("memory guard:")) return Cause::kGuard;
+  if (why.starts_with("preemption notice:")) return Cause::kPreempted;
   if (has(why, "SIGXCPU")) return Cause::kCpuLimit;
   if (has(why, "SIGHUP")) return Cause::kHangup;
   return Cause::kStopped;
@@ -169,6 +170,11 @@ Finding from_last_word(const Evidence& at) {
   if (at.recording && at.recording.value.shortage && finding.cause == Cause::kDeviceMemory)
     finding.evidence.push_back("recorder: memory ran out in " + std::string(at.recording.value.shortage->phase.view()) +
                                " of update " + std::to_string(at.recording.value.shortage->update));
+  if (at.recording && at.recording.value.live && at.recording.value.live->bad_updates > 0 &&
+      finding.cause == Cause::kDiverged)
+    finding.evidence.push_back("recorder: the first bad update was " +
+                               std::to_string(at.recording.value.live->first_bad_update) + ", of " +
+                               std::to_string(at.recording.value.live->bad_updates) + " in this attempt");
   return finding;
 }
 

@@ -1,4 +1,4 @@
-// The layout of recorder.bin, version 1: what a run leaves behind even when it is killed. Plain values of fixed size,
+// The layout of recorder.bin, version 2: what a run leaves behind even when it is killed. Plain values of fixed size,
 // little-endian; knows neither who writes nor who reads.
 //
 // Bytes 0 to 4095: Preamble, then Attempt as one slot. Then, each as two slots that are written in turn, Live,
@@ -16,7 +16,7 @@
 
 namespace holdfast::supervise {
 
-inline constexpr std::uint32_t kRecordVersion = 1;
+inline constexpr std::uint32_t kRecordVersion = 2;
 inline constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::min();
 
 enum class Phase : std::uint32_t { kStarting, kTraining, kEvaluating, kSaving, kEnding };
@@ -63,6 +63,7 @@ struct Live {
   std::int64_t update = 0, window = 0, epoch = 0, samples_seen = 0, dropped = 0, beats = 0;
   std::int64_t monotonic = 0, wall = 0;
   double loss = 0;
+  std::int64_t bad_updates = 0, first_bad_update = 0;  ///< windows that were signs of divergence; 0: none
   Phase phase = Phase::kStarting;
   Sign sign = Sign::kBegun;
 };

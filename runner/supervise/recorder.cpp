@@ -228,6 +228,12 @@ void Recorder::window(std::int64_t update, std::int64_t window, std::int64_t epo
   impl_->put_live();
 }
 
+void Recorder::diverged(std::int64_t update) noexcept {
+  const std::lock_guard lock(impl_->mutex);
+  if (impl_->live.bad_updates++ == 0) impl_->live.first_bad_update = update;
+  impl_->put_live();
+}
+
 void Recorder::sign(Phase phase, Sign sign) noexcept {
   const std::lock_guard lock(impl_->mutex);
   Live& at = impl_->live;

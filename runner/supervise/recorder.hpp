@@ -41,6 +41,8 @@ class Recorder {
   /// The window that ended: its place and loss. A dropped one has no loss and counts as dropped.
   void window(std::int64_t update, std::int64_t window, std::int64_t epoch, std::int64_t samples_seen, double loss,
               bool applied) noexcept;
+  /// What would have become this update was a sign of divergence. After window() of it.
+  void diverged(std::int64_t update) noexcept;
   void sign(Phase phase, Sign sign) noexcept;
   /// The training thread lives, and has nothing else to say.
   void beat() noexcept;

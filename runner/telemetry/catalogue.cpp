@@ -35,6 +35,8 @@ constexpr std::array kMetrics = {
                "When the target was last reached, Unix time; kept over attempts and generations."},
     MetricInfo{"holdfast_run_attempts_total", kCounter, "", "outcome", kFromStart,
                "Attempts that ended, by outcome; kept over attempts and generations."},
+    MetricInfo{"holdfast_preemption_notices_total", kCounter, "", "source", kFromStart,
+               "Notices that the machine is about to be taken away, by who said so."},
     MetricInfo{"holdfast_run_expected_interval_seconds", kGauge, "seconds", "", kOnceKnown,
                "How often the run is meant to be started; only where the recipe says."},
     MetricInfo{"holdfast_run_last_duration_seconds", kGauge, "seconds", "", kAtEnd,
@@ -69,6 +71,8 @@ constexpr std::array kMetrics = {
                "Windows dropped because the loss or a gradient was not finite."},
     MetricInfo{"holdfast_skipped_updates_total", kCounter, "", "reason", kFromStart,
                "Windows that became no update, by reason."},
+    MetricInfo{"holdfast_rollbacks_total", kCounter, "", "reason", kFromStart,
+               "Times that the run went back to an older checkpoint, by reason."},
     MetricInfo{"holdfast_skipped_samples_total", kCounter, "", "", kFromStart, "Corrupt samples left out."},
     // memory
     MetricInfo{"holdfast_memory_resident_bytes", kGauge, "bytes", "", kFromStart, "Resident memory of the process."},
@@ -131,14 +135,16 @@ constexpr std::array<std::string_view, 2> kPhases = {"data", "compute"};
 constexpr std::array<std::string_view, 6> kStages = {"data",      "forward",    "backward",
                                                      "optimizer", "evaluation", "checkpoint"};
 constexpr std::array<std::string_view, 2> kKinds = {"loss", "gradient"};
-constexpr std::array<std::string_view, 3> kDrops = {"nonfinite", "vetoed", "empty"};
+constexpr std::array<std::string_view, 4> kDrops = {"nonfinite", "vetoed", "empty", "left_out"};
+constexpr std::array<std::string_view, 4> kRollbacks = {"nonfinite", "spike", "weights", "other"};
+constexpr std::array<std::string_view, 4> kNotices = {"file", "command", "url", "other"};
 constexpr std::array<std::string_view, 2> kDomains = {"device", "host"};
 constexpr std::array<std::string_view, 6> kOomActions = {
     "retry", "halve_micro_batch", "recompute", "offload_activations", "offload_optimizer", "aborted"};
 constexpr std::array<std::string_view, 5> kPlanFields = {"micro_batch_size", "eval_batch_size", "recompute", "offload",
                                                          "optimizer_placement"};
 constexpr std::array<std::string_view, 2> kOperations = {"save", "load"};
-constexpr std::array<std::string_view, 4> kFailures = {"create", "io", "permission", "other"};
+constexpr std::array<std::string_view, 5> kFailures = {"create", "io", "permission", "nonfinite", "other"};
 
 constexpr std::array<std::string_view, 4> kOutcomes = {"succeeded", "failed", "preempted", "interrupted"};
 constexpr std::array<std::string_view, 4> kLevels = {"debug", "info", "warning", "error"};
@@ -157,6 +163,8 @@ constexpr std::array kLabels = {LabelValues{"holdfast_run_state", "state", kStat
                                 LabelValues{"holdfast_stage_seconds_total", "stage", kStages},
                                 LabelValues{"holdfast_nonfinite_total", "kind", kKinds},
                                 LabelValues{"holdfast_skipped_updates_total", "reason", kDrops},
+                                LabelValues{"holdfast_rollbacks_total", "reason", kRollbacks},
+                                LabelValues{"holdfast_preemption_notices_total", "source", kNotices},
                                 LabelValues{"holdfast_memory_allocated_bytes", "domain", kDomains},
                                 LabelValues{"holdfast_memory_reserved_bytes", "domain", kDomains},
                                 LabelValues{"holdfast_memory_peak_allocated_bytes", "domain", kDomains},

@@ -192,12 +192,14 @@ void LifeSigns::evaluated(const EvalReport& report, bool best) {
 
 void LifeSigns::saved(const SaveReport& report) {
   tell_missed();
-  event("checkpoint", {{"update", report.update},
-                       {"path", report.path},
-                       {"reason", report.reason},
-                       {"ok", report.ok},
-                       {"seconds", seconds(report.took)}});
-  if (!report.ok)
+  EventFields fields = {{"update", report.update},
+                        {"path", report.path},
+                        {"reason", report.reason},
+                        {"ok", report.ok},
+                        {"seconds", seconds(report.took)}};
+  if (!report.fault.empty()) fields.emplace_back("fault", report.fault);
+  event("checkpoint", fields);
+  if (!report.ok && !report.refused)
     settings_.log->warn("the checkpoint of update " + std::to_string(report.update) +
                         " could not be written; the older ones stay");
 }
@@ -252,6 +254,30 @@ void LifeSigns::sample_skipped(const SampleFault& fault) {
                  {"reason", fault.reason}});
   settings_.log->warn("skipped sample " + std::to_string(fault.index) + " of " + fault.source + ": " + fault.reason +
                       (skip_lines_ == kSkipLines ? " (further skips are only counted)" : ""));
+}
+
+void LifeSigns::rolled_back(const RollbackReport& report, std::int64_t epoch, std::int64_t samples_seen) {
+  event("rollback", {{"from_update", report.from_update},
+                     {"to_update", report.to_update},
+                     {"first_window", report.first_window + 1},
+                     {"windows", report.windows},
+                     {"kind", report.kind},
+                     {"reason", report.reason}});
+  settings_.log->warn("rolled back from update " + std::to_string(report.from_update) + " to update " +
+                      std::to_string(report.to_update) + ", leaving out " + std::to_string(report.windows) +
+                      (report.windows == 1 ? " window from " : " windows from ") +
+                      std::to_string(report.first_window + 1) + " on: " + report.reason);
+  last_.update = beat_update_ = report.to_update;
+  last_.epoch = epoch;
+  last_.epoch_end = false;
+  samples_seen_ = samples_seen;
+  sums_ = {};
+  beat_at_ = {};
+}
+
+void LifeSigns::preempted(std::string_view source, std::string_view why) {
+  event("preemption", {{"update", last_.update}, {"source", std::string(source)}, {"why", std::string(why)}});
+  settings_.log->info("stopping after this window: " + std::string(why));
 }
 
 void LifeSigns::signalled(std::string_view why) {

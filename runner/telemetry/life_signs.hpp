@@ -86,6 +86,10 @@ class LifeSigns {
   void plan_changed(std::int64_t update, std::string_view field, std::string_view before, std::string_view after,
                     std::string_view owner);
   void sample_skipped(const SampleFault&);
+  /// `epoch` and `samples_seen` are those that the run went back to.
+  void rolled_back(const RollbackReport&, std::int64_t epoch, std::int64_t samples_seen);
+  /// A notice that this machine is about to be taken away, before the stop is carried out.
+  void preempted(std::string_view source, std::string_view why);
   /// The stop that was asked for, before it is carried out.
   void signalled(std::string_view why);
   void note(std::string_view sentence);

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <cerrno>
+#include <cstring>
+#include <limits>
 #include <utility>
 
 #include "checkpoint/digest.hpp"
@@ -57,6 +59,29 @@ TEST_CASE("C44: the checkpoint labelled N holds exactly the state given at N, co
   CHECK(loaded.state.extra_json == R"({"threads":2})");
   CHECK(loaded.digest == saved.digest);
   CHECK(saved.bytes > 0);
+}
+
+TEST_CASE("C57: weights that are not finite are refused, what was saved stays, and buffers may hold what they like") {
+  StoreFixture f;
+  f.save(4);
+  SampleState state(5);
+  std::vector<std::byte> bytes(state.view().model[0].bytes.begin(), state.view().model[0].bytes.end());
+  state.view().model[0].bytes = bytes;
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::memcpy(bytes.data() + 12, &nan, sizeof nan);
+  state.view().weights = 2;
+  const std::string told =
+      error_text<Error>([&] { Store(f.generation, {1, 0}).save(state.view(), request_at(5, true)); });
+  CHECK(told ==
+        f.at("update-000000005") +
+            ": error[checkpoint.nonfinite]: element 3 of the weight 'fc1.weight' is not a finite number, so this "
+            "state is not saved\n  hint: the checkpoints before it stay; lower optimizer.lr or set "
+            "train.clip_grad_norm, and see what [hook.divergence_guard] can do");
+  CHECK(f.names() == Names{"latest", "update-000000004"});
+  CHECK(fs::read_symlink(f.at("latest")) == "update-000000004");
+  state.view().weights = 0;
+  Store(f.generation, {}).save(state.view(), request_at(5));
+  CHECK(fs::read_symlink(f.at("latest")) == "update-000000005");
 }
 
 TEST_CASE("the digest covers tensors, counters and progress, and nothing else") {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/progress_json.hpp"
 #include "engine/trainer.hpp"
 
 namespace holdfast::tests {
@@ -183,13 +184,19 @@ class HookOf : public Hook {
     faults.push_back(fault);
     return verdict;
   }
+  void before_update(const UpdateProposal& proposal, Requests& requests) override {
+    if (on_update) on_update(proposal, requests);
+  }
+  void rolled_back(const RollbackReport& report) override { rollbacks.push_back(report); }
   std::string state() const override { return text; }
   void restore(std::string_view json) override { text = json; }
 
   RunFacts facts;
   std::function<void()> on_begin;
   std::function<void(const WindowReport&, Requests&)> on_window;
+  std::function<void(const UpdateProposal&, Requests&)> on_update;
   std::function<void(Requests&)> on_out_of_memory;
+  std::vector<RollbackReport> rollbacks;
   std::vector<WindowReport> windows;
   std::vector<EvalReport> evals;
   std::vector<SaveReport> saves;
@@ -224,6 +231,18 @@ class MemorySaver : public engine::Saver {
     SaveReport report;
     report.path = "memory";
     return report;
+  }
+  /// As the store: a save removes what has a higher update.
+  std::optional<Found> newest(std::int64_t window, const std::function<void(const std::string&)>&) override {
+    std::vector<const Kept*> left;
+    for (const auto& kept : saves) {
+      std::erase_if(left, [&](const Kept* older) { return older->request.update >= kept->request.update; });
+      left.push_back(kept.get());
+    }
+    for (auto kept = left.rbegin(); kept != left.rend(); ++kept)
+      if (engine::progress_from_json((*kept)->view.progress_json).progress.window <= window)
+        return Found{(*kept)->view, nullptr, "memory"};
+    return std::nullopt;
   }
   const base::StateView& last() const { return saves.back()->view; }
   std::vector<std::unique_ptr<Kept>> saves;

@@ -79,6 +79,19 @@ TEST_CASE("a process killed with SIGKILL leaves its last update in the recorder"
   CHECK_FALSE(found.value.samples.empty());
 }
 
+TEST_CASE("the first sign of divergence stands beside their number") {
+  const TempFolder folder;
+  const std::string path = folder / "recorder.bin";
+  const auto recorder = open_at(path);
+  recorder->window(7, 8, 0, 256, 0.5, true);
+  CHECK(read_recording(path).value.live->bad_updates == 0);
+  for (const std::int64_t update : {8, 8, 12}) recorder->diverged(update);
+  const auto found = read_recording(path);
+  CHECK(found.value.live->bad_updates == 3);
+  CHECK(found.value.live->first_bad_update == 8);
+  CHECK(found.value.live->update == 7);
+}
+
 TEST_CASE("killed at any instant of a record, the one before it still stands") {
   const TempFolder folder;
   const std::string path = folder / "recorder.bin";

@@ -44,7 +44,7 @@ TEST_CASE("a file that is no record of this version is told as broken, with the 
   CHECK(fault_of(std::string(bytes.size(), '\0')) == "broken: it is no flight recorder's file");
   std::string other = bytes;
   other[8] = 9;
-  CHECK(fault_of(other) == "broken: it has version 9, this holdfast reads version 1");
+  CHECK(fault_of(other) == "broken: it has version 9, this holdfast reads version 2");
   other = bytes;
   other[12] = 1;
   CHECK(fault_of(other) == "broken: its ring has another length");

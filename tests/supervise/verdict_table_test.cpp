@@ -148,6 +148,8 @@ const std::vector<Row>& rows() {
        "stopped", "likely", 87},
       {"memory guard", [] { return last_word(75, "memory guard: device memory at 93 %", "stopped"); }, "guard",
        "established", 75},
+      {"preemption notice", [] { return last_word(75, "preemption notice: the file /run/notice is there", "stopped"); },
+       "preempted", "established", 75},
       {"ulimit -t, saved",
        [] { return last_word(75, "SIGXCPU: the limit on processor time (ulimit -t) is reached", "stopped"); },
        "cpu_limit", "established", 75},

@@ -176,6 +176,48 @@ TEST_CASE("C105: skipped samples are told ten times and then only counted") {
   CHECK(signs.status().skipped_samples == 1000);
 }
 
+TEST_CASE("a rollback is told, and the run stands where it went back to") {
+  Stage stage;
+  LifeSigns signs(stage.settings);
+  signs.started({0, 0, 0, 100, 10, ""});
+  signs.window(window(20, 1.0, 1s), 640, {});
+  signs.rolled_back({20, 10, 18, 2, "spike", "the loss jumped"}, 1, 320);
+  CHECK(
+      stage.events().back().find(
+          R"("event":"rollback","attempt":1,"from_update":20,"to_update":10,"first_window":19,"windows":2,"kind":"spike","reason":"the loss jumped")") !=
+      std::string::npos);
+  CHECK(
+      stage.said().find("rolled back from update 20 to update 10, leaving out 2 windows from 19 on: the loss jumped") !=
+      std::string::npos);
+  signs.ended(ExitCode::kOk, "done");
+  CHECK(signs.status().update == 10);
+  CHECK(signs.status().epoch == 1);
+  CHECK(signs.status().samples_seen == 320);
+}
+
+TEST_CASE("a notice of preemption is an event of its own") {
+  Stage stage;
+  LifeSigns signs(stage.settings);
+  signs.started({0, 0, 0, 100, 10, ""});
+  signs.preempted("file", "preemption notice: the file /x is there");
+  CHECK(
+      stage.events().back().find(
+          R"("event":"preemption","attempt":1,"update":0,"source":"file","why":"preemption notice: the file /x is there")") !=
+      std::string::npos);
+}
+
+TEST_CASE("a checkpoint that was refused tells why in its event") {
+  Stage stage;
+  LifeSigns signs(stage.settings);
+  SaveReport report;
+  report.update = 5;
+  report.refused = true;
+  report.fault = "element 3 is not finite";
+  signs.saved(report);
+  CHECK(stage.events().back().find(R"("ok":false,"seconds":0,"fault":"element 3 is not finite")") != std::string::npos);
+  CHECK(stage.said().empty());  // whoever refused has said so
+}
+
 TEST_CASE("a folder that cannot be written is told once and stops nothing") {
   Stage stage;
   stage.settings.folder = "/nonexistent";

@@ -196,6 +196,7 @@ engine::TrainerParts Assembly::parts() const {
   parts.sample_every = recipe_.memory.integer("sample_every");
   for (const auto& choice : recipe_.choices)  // where the run lies is no choice of how it trains
     if (choice.first != "run.output") parts.choices.push_back(choice);
+  parts.last_save_patience = recipe_.run.duration("grace") / 2;
   parts.stop_on_save_error = recipe_.checkpoint.string("on_error") == "stop";
   return parts;
 }

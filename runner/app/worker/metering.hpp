@@ -42,6 +42,9 @@ class MeteredSaver : public engine::Saver {
   std::optional<Settled> settle(bool wait) override;
   void note_present() override { saver_.note_present(); }
   std::optional<std::string> wanted() override { return saver_.wanted(); }
+  std::optional<Found> newest(std::int64_t window, const std::function<void(const std::string&)>& told) override {
+    return saver_.newest(window, told);
+  }
 
  private:
   engine::Saver& saver_;

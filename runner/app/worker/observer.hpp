@@ -51,6 +51,8 @@ class SignsObserver : public engine::Observer {
     if (auto* recorder = flight())
       recorder->window(seen.report.update, seen.report.window, seen.report.epoch, seen.samples_seen, seen.report.loss,
                        seen.report.applied);
+    if (auto* recorder = flight(); recorder && (seen.dropped == "vetoed" || is_divergence(seen)))
+      recorder->diverged(seen.report.update + 1);
     if (const auto& memory = seen.memory; memory.micro_batches > 0) {
       signs_->micro_batch_memory(memory.allocated, memory.peak, memory.reserved);
       metrics_->micro_batch_memory(memory.allocated, memory.peak, memory.reserved);
@@ -96,6 +98,16 @@ class SignsObserver : public engine::Observer {
     metrics_->sample_skipped();
     signs_->sample_skipped(fault);
   }
+  void rolled_back(const RollbackReport& report, const engine::Progress& progress) override {
+    if (auto* recorder = flight()) recorder->sign(supervise::Phase::kTraining, supervise::Sign::kBegun);
+    metrics_->rolled_back(report, progress.samples_seen);
+    signs_->recall(progress.best_update, progress.best_metric, {});
+    signs_->rolled_back(report, progress.epoch, progress.samples_seen);
+  }
+  void preempted(std::string_view source, std::string_view why) override {
+    metrics_->preempted(source);
+    signs_->preempted(source, why);
+  }
   /// The trainer speaks before the run has signs and its log a file: that is kept until then.
   void note(std::string_view sentence) override {
     signs_ ? signs_->note(sentence) : (void)early_.emplace_back(sentence, false);
@@ -107,6 +119,10 @@ class SignsObserver : public engine::Observer {
  private:
   static void sign(supervise::Phase phase, supervise::Sign what) {
     if (auto* recorder = flight()) recorder->sign(phase, what);
+  }
+  /// Under a loss scale numbers that are not finite are part of the method.
+  static bool is_divergence(const engine::WindowSeen& seen) {
+    return seen.dropped == "nonfinite" && !(seen.report.loss_scale > 0);
   }
   void tell_signal() {
     told_ = true;

@@ -115,6 +115,26 @@ std::optional<engine::Saver::Settled> StoreSaver::settle(bool wait) {
   return Settled{told(*result->saved, begun_), {}};
 }
 
+std::optional<engine::Saver::Found> StoreSaver::newest(std::int64_t window,
+                                                       const std::function<void(const std::string&)>& told) {
+  const auto early_enough = [&](const checkpoint::Loaded& read) {
+    const auto at = engine::progress_from_json(read.state.progress_json, read.path + "/state.json").progress.window;
+    if (at > window)
+      throw Error(ExitCode::kMissingInput, "checkpoint.too_late", read.path,
+                  "it was made after " + std::to_string(at) + " windows, and the first " + std::to_string(window) +
+                      " are wanted");
+  };
+  const Waited waited(watcher_);
+  try {
+    auto loaded = store_->newest(told, early_enough);
+    if (!loaded) return std::nullopt;
+    return Found{std::move(loaded->state), std::move(loaded->storage), loaded->path + "/state.json"};
+  } catch (const Error& error) {
+    if (error.reason() != "checkpoint.none_readable") throw;
+    return std::nullopt;
+  }
+}
+
 SaveReport StoreSaver::save_start(const checkpoint::Loaded& start) {
   const auto& at = start.counters;
   const auto progress = engine::progress_from_json(start.state.progress_json).progress;

@@ -36,6 +36,7 @@ class StoreSaver : public engine::Saver {
   std::optional<Settled> settle(bool wait) override;
   void note_present() override { watcher_.note_saved(); }
   std::optional<std::string> wanted() override;
+  std::optional<Found> newest(std::int64_t window, const std::function<void(const std::string&)>& told) override;
   /// The first checkpoint of a generation that goes on from elsewhere: `start` as it was read, under its own digest.
   /// Throws Error 66/73/74/77.
   SaveReport save_start(const checkpoint::Loaded& start);

@@ -24,7 +24,17 @@ double bytes(std::int64_t count) { return static_cast<double>(count); }
 std::string_view failure_reason(ExitCode code) {
   if (code == ExitCode::kCannotCreate) return "create";
   if (code == ExitCode::kIoError) return "io";
+  if (code == ExitCode::kDiverged) return "nonfinite";
   return code == ExitCode::kPermission ? "permission" : "other";
+}
+
+using Counters = std::map<std::string, prometheus::Counter*, std::less<>>;
+
+/// A word that the catalogue lacks counts under "other", where it has that.
+void count(const Counters& counters, std::string_view word) {
+  auto found = counters.find(word);
+  if (found == counters.end()) found = counters.find("other");
+  if (found != counters.end()) found->second->Increment();
 }
 
 std::string_view final_state(ExitCode code) {
@@ -84,31 +94,24 @@ struct RunMetrics::Impl {
   prometheus::Histogram& data_duration = families.histogram("holdfast_update_duration_seconds", {{"phase", "data"}});
   prometheus::Histogram& compute_duration =
       families.histogram("holdfast_update_duration_seconds", {{"phase", "compute"}});
-  std::map<std::string, prometheus::Counter*, std::less<>> stages =
-      families.counters("holdfast_stage_seconds_total", "stage");
+  Counters stages = families.counters("holdfast_stage_seconds_total", "stage");
   prometheus::Counter &data = *stages.at("data"), &forward = *stages.at("forward"), &backward = *stages.at("backward"),
                       &optimizer = *stages.at("optimizer"), &evaluation = *stages.at("evaluation"),
                       &checkpoint = *stages.at("checkpoint");
-  std::map<std::string, prometheus::Counter*, std::less<>> nonfinite =
-      families.counters("holdfast_nonfinite_total", "kind");
-  std::map<std::string, prometheus::Counter*, std::less<>> skipped =
-      families.counters("holdfast_skipped_updates_total", "reason");
+  Counters nonfinite = families.counters("holdfast_nonfinite_total", "kind");
+  Counters skipped = families.counters("holdfast_skipped_updates_total", "reason");
   prometheus::Counter& skipped_samples = families.counter("holdfast_skipped_samples_total");
-  std::map<std::string, prometheus::Counter*, std::less<>> oom =
-      families.counters("holdfast_oom_events_total", "action");
-  std::map<std::string, prometheus::Counter*, std::less<>> plan_changes =
-      families.counters("holdfast_strategy_changes_total", "to");
+  Counters oom = families.counters("holdfast_oom_events_total", "action");
+  Counters plan_changes = families.counters("holdfast_strategy_changes_total", "to");
+  Counters rollbacks = families.counters("holdfast_rollbacks_total", "reason");
+  Counters preemptions = families.counters("holdfast_preemption_notices_total", "source");
   prometheus::Histogram& save_duration = families.histogram("holdfast_checkpoint_duration_seconds", {{"op", "save"}});
   prometheus::Histogram& load_duration = families.histogram("holdfast_checkpoint_duration_seconds", {{"op", "load"}});
-  std::map<std::string, prometheus::Counter*, std::less<>> attempts =
-      families.counters("holdfast_run_attempts_total", "outcome");
-  std::map<std::string, prometheus::Counter*, std::less<>> messages =
-      families.counters("holdfast_log_messages_total", "level");
-  std::map<std::string, prometheus::Counter*, std::less<>> push_failures =
-      families.counters("holdfast_metrics_push_failures_total", "sink");
+  Counters attempts = families.counters("holdfast_run_attempts_total", "outcome");
+  Counters messages = families.counters("holdfast_log_messages_total", "level");
+  Counters push_failures = families.counters("holdfast_metrics_push_failures_total", "sink");
   std::array<std::int64_t, 4> messages_told{};
-  std::map<std::string, prometheus::Counter*, std::less<>> save_failures =
-      families.counters("holdfast_checkpoint_failures_total", "reason");
+  Counters save_failures = families.counters("holdfast_checkpoint_failures_total", "reason");
   prometheus::Counter& missed = families.counter("holdfast_checkpoint_missed_total");
   // Made when there is something to tell.
   prometheus::Gauge *last_update = nullptr, *loss = nullptr, *grad_norm = nullptr, *learning_rate = nullptr,
@@ -194,7 +197,7 @@ void RunMetrics::window(const WindowReport& report, std::int64_t samples_seen, s
     if (report.grad_norm >= 0) to.set(to.grad_norm, "holdfast_grad_norm", report.grad_norm);
     return;
   }
-  if (const auto reason = to.skipped.find(dropped); reason != to.skipped.end()) reason->second->Increment();
+  count(to.skipped, dropped);
   if (dropped == "nonfinite") to.nonfinite.at(std::isfinite(report.loss) ? "gradient" : "loss")->Increment();
 }
 
@@ -248,15 +251,23 @@ void RunMetrics::loaded(Duration took) { impl_->load_duration.Observe(seconds(to
 
 void RunMetrics::out_of_memory(const OomReport& report) {
   const std::string_view action = report.rung == "save" ? "aborted" : std::string_view(report.rung);
-  if (const auto found = impl_->oom.find(action); found != impl_->oom.end()) found->second->Increment();
+  count(impl_->oom, action);
 }
 
-void RunMetrics::plan_changed(std::string_view field) {
-  if (const auto found = impl_->plan_changes.find(field); found != impl_->plan_changes.end())
-    found->second->Increment();
-}
+void RunMetrics::plan_changed(std::string_view field) { count(impl_->plan_changes, field); }
 
 void RunMetrics::sample_skipped() { impl_->skipped_samples.Increment(); }
+
+void RunMetrics::rolled_back(const RollbackReport& report, std::int64_t samples_seen) {
+  count(impl_->rollbacks, report.kind);
+  impl_->samples_seen = samples_seen;
+  impl_->run_update.Set(static_cast<double>(report.to_update));
+}
+
+void RunMetrics::preempted(std::string_view source) {
+  count(impl_->preemptions, source);
+  stopping();
+}
 
 void RunMetrics::stopping() {
   impl_->stop_asked = true;

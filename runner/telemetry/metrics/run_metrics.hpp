@@ -97,6 +97,10 @@ class RunMetrics {
   void out_of_memory(const OomReport& report);
   void plan_changed(std::string_view field);
   void sample_skipped();
+  /// `samples_seen`: what the run went back to.
+  void rolled_back(const RollbackReport& report, std::int64_t samples_seen);
+  /// `source`: file, command, url; anything else counts as other.
+  void preempted(std::string_view source);
   void stopping();
   /// The last word; later calls do nothing.
   void ended(ExitCode code);
