@@ -1,5 +1,5 @@
 // Going back to an older checkpoint: its state, without the windows that led astray. Hooks ask for it.
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <utility>

@@ -5,6 +5,7 @@
 
 #include "divergence_guard/divergence_guard.hpp"
 #include "engine/fixtures.hpp"
+#include "engine/reduced.hpp"
 #include "fixtures/components.hpp"
 #include "leak_detector/leak_detector.hpp"
 #include "memory_guard/memory_guard.hpp"
@@ -97,6 +98,18 @@ TEST_CASE("without the hook a window that is not finite is dropped and the run g
   const auto outcome = run.bench.run();
   CHECK(outcome.code == ExitCode::kOk);
   CHECK(outcome.progress.skipped_windows == 1);
+}
+
+TEST_CASE("windows that the loss scale drops are no divergence, spikes under it are") {
+  GuardedRun run("stop", {{20, -1000.0F}});
+  Reduced fp16(Precision::kFloat16, 0, scaling(1024));
+  Overflow overflow(run.model, {3, 11, 12, 15});
+  run.bench.parts.strategies = {{"strategy.amp", &fp16}, {"strategy.overflow", &overflow}};
+  const auto outcome = run.bench.run();
+  CHECK(outcome.progress.skipped_windows == 5);  // those four, and the spike
+  CHECK(outcome.code == ExitCode::kDiverged);
+  CHECK(outcome.progress.window == 20);
+  CHECK(outcome.reason.starts_with("divergence guard: update 16: the loss of window 20 is "));
 }
 
 TEST_CASE("killed after any of its saves and resumed, a guarded run ends in the state of the uninterrupted one") {
