@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 
 namespace holdfast::plugins {
 namespace {
@@ -55,18 +56,23 @@ class Setting {
   posix_spawnattr_t attributes_{};
 };
 
-/// Whether the child has ended; `status` as of waitpid.
-bool reaped(pid_t child, int& status, int options) {
-  pid_t got = -1;
-  do got = waitpid(child, &status, options);
-  while (got < 0 && errno == EINTR);
-  return got != 0;
+/// Whether it has ended. Its number stays its own until take_down().
+bool has_ended(pid_t child) {
+  siginfo_t info{};
+  int result = 0;
+  do result = waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT);
+  while (result != 0 && errno == EINTR);
+  return result != 0 || info.si_pid != 0;
 }
 
-void kill_group(pid_t child) {
+/// Kills what is left of its group and takes its status; none where the system kept none.
+std::optional<int> take_down(pid_t child) {
   kill(-child, SIGKILL);
   int status = 0;
-  reaped(child, status, 0);
+  pid_t got = -1;
+  do got = waitpid(child, &status, 0);
+  while (got < 0 && errno == EINTR);
+  return got == child ? std::optional(status) : std::nullopt;
 }
 
 }  // namespace
@@ -79,19 +85,19 @@ Look CommandSource::look(Ending& ending) {
     return {{}, "the command '" + argv_.front() + "' cannot be started: " + std::strerror(failed)};
   const auto until = Clock::now() + timeout_;
   std::chrono::milliseconds nap{1};
-  int status = 0;
-  while (!reaped(child, status, WNOHANG)) {
+  while (!has_ended(child)) {
     const bool over = ending.within(nap);
     nap = std::min(nap * 2, kLongestNap);
     if (!over && Clock::now() < until) continue;
-    kill_group(child);
+    take_down(child);
     if (over) return {};
     char seconds[40];
     std::snprintf(seconds, sizeof seconds, "%g s", std::chrono::duration<double>(timeout_).count());
     return {{}, "the command '" + argv_.front() + "' took longer than " + seconds + " and was killed"};
   }
-  kill(-child, SIGKILL);  // what it left running in its group
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {"the command '" + argv_.front() + "' succeeded", {}};
+  const auto status = take_down(child);
+  if (!status) return {{}, "the command '" + argv_.front() + "' left no exit code: SIGCHLD is ignored in this process"};
+  if (WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return {"the command '" + argv_.front() + "' succeeded", {}};
   return {};
 }
 

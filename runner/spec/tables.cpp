@@ -29,7 +29,12 @@ OptionTable run_keys() {
   t.duration("max_wall_time")
       .above(0)
       .doc("Longest time of one process, from its start: saves and ends with exit 75 before it is over.");
-  t.duration("grace", 25s).min(1).max(86400).doc("Time from a stop signal to being killed: holdfast ends before.");
+  t.duration("grace", 25s)
+      .min(1)
+      .max(86400)
+      .doc(
+          "Time from a stop signal to being killed: holdfast ends before. A last save that fails is tried again for "
+          "half of it.");
   t.duration("expected_interval").above(0).doc("How often this run is started; alerts on late runs read it.");
   return t;
 }

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -144,6 +145,14 @@ TEST_CASE("a command gives notice by its success alone") {
     CHECK(look.fault.empty());
   }
   CHECK_FALSE(has_children());
+}
+
+TEST_CASE("without exit codes of children no command gives notice") {
+  const auto before = ::signal(SIGCHLD, SIG_IGN);
+  const Look look = run({"true"});
+  ::signal(SIGCHLD, before);
+  CHECK_FALSE(look.notice);
+  CHECK(look.fault == "the command 'true' left no exit code: SIGCHLD is ignored in this process");
 }
 
 TEST_CASE("a command sees no shell, no open files, and no signal that holdfast blocks") {

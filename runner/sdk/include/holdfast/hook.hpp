@@ -96,7 +96,7 @@ struct SaveReport {
   bool ok = false;
   Duration took{}, now{};
   bool refused = false;  ///< not ok because a weight is not finite; it is not tried again
-  std::string fault;     ///< where not ok: why, a sentence
+  std::string fault{};   ///< where not ok: why, a sentence
 };
 
 /// The run went back and goes on from there.
