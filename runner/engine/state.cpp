@@ -26,10 +26,10 @@ base::StateView Trainer::Impl::state(Copies copies) {
                    {std::move_iterator(middle), std::move_iterator(views.end())});
 }
 
-base::StateView Trainer::Impl::described(std::vector<base::TensorView> model,
+base::StateView Trainer::Impl::described(std::vector<base::TensorView> model_state,
                                          std::vector<base::TensorView> optimizer_state) {
   base::StateView view;
-  view.model = std::move(model);
+  view.model = std::move(model_state);
   view.weights = weights_;
   view.optimizer = std::move(optimizer_state);
   SavedProgress saved{progress, last_eval_update, last_eval, evaluation_pending_, {}, {}, {}};
