@@ -12,7 +12,7 @@ target_include_directories(holdfast_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS}
 target_link_libraries(holdfast_torch INTERFACE ${TORCH_LIBRARIES})
 set(HOLDFAST_TORCH_VERSION ${Torch_VERSION} CACHE INTERNAL "")
 
-# ATen alone serves all but the files that build modules: it is a third of the whole header and loads three times as fast.
+# ATen alone serves all but the files that build modules: 400 MB to load for each file instead of 740.
 foreach(header "aten;<ATen/ATen.h>;<ATen/Parallel.h>;<ATen/core/grad_mode.h>" "torch;<torch/torch.h>")
   list(POP_FRONT header name)
   add_library(holdfast_${name}_pch STATIC ${CMAKE_CURRENT_LIST_DIR}/torch_pch.cpp)
